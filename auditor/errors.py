@@ -1,0 +1,28 @@
+"""The one kind of error that a user sees as a single line."""
+
+from __future__ import annotations
+
+
+class AuditError(Exception):
+    """Something that the user can mend: what was wrong, where, and what to do.
+
+    The command line prints it as one line and exits with 2; it shows a traceback only with ``--debug``.
+    """
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.mend = mend
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        mend = f" ({self.mend})" if self.mend else ""
+        return f"{place}{self.what}{mend}"
+
+
+def not_one_run(names: list[str], why: str) -> AuditError:
+    """The error for folders that hold several runs: names them."""
+    return AuditError(
+        f"not one run: {', '.join(names)}; {why}", mend="name one of these folders, or the folders of one run"
+    )
