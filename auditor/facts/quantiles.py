@@ -1,0 +1,117 @@
+"""Percentiles over offered demand: exact, with censored demand as +∞ and order-statistic intervals.
+
+Definitions: docs/semantics.md §4. A percentile is k6's own: linear interpolation at h = p·(n − 1). Demand
+that never became a successful answer has no latency; it counts as +∞, and where the rank falls on it the
+percentile is *not identified*: only "at least the largest finite value" can be said.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+PERCENTILES: tuple[tuple[str, float], ...] = (
+    ("p50", 0.50),
+    ("p90", 0.90),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p999", 0.999),
+)
+"""The header's percentiles: machine name and p."""
+
+LABELS = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9"}
+
+MINIMUM_N = {"p50": 6, "p90": 36, "p95": 72, "p99": 368, "p999": 3688}
+"""Smallest n at which a two-sided 95 % interval from order statistics exists."""
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One percentile of one population.
+
+    ``value`` is in the unit of the samples (ms). ``interval`` is the 95 % interval; its upper end may be
+    infinite. ``at_least`` is set where the percentile is not identified.
+    """
+
+    status: Literal["ok", "too-few", "not-identified", "empty"]
+    n: int
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    at_least: float | None = None
+
+
+def identified(p: float, n: int, n_censored: int) -> bool:
+    """Whether the p-quantile of n samples falls on finite values when n_censored of them are +∞.
+
+    The rank test of semantics §4, valid whatever n is. ``p`` is taken as the decimal it is written as: in
+    binary, 0.99 × 100 is not 99.
+    """
+    if n <= 0 or n_censored >= n:
+        return False
+    numerator = round(p * 1000) * (n - 1)  # p has at most three decimals
+    return -(-numerator // 1000) <= n - n_censored - 1
+
+
+def percentile(ordered: npt.NDArray[np.float64], p: float, n: int) -> float:
+    """Linear interpolation at h = p·(n − 1) on the finite ascending values; the rest of the n are +∞."""
+    h = p * (n - 1)
+    low = min(math.floor(h + 1e-9), len(ordered) - 1)
+    high = min(low + 1, len(ordered) - 1)
+    fraction = max(0.0, h - low)
+    return float(ordered[low] + (ordered[high] - ordered[low]) * fraction)
+
+
+def interval_ranks(n: int, p: float) -> tuple[int, int] | None:
+    """Ranks (1-based) of the order statistics that enclose the p-quantile with 95 % confidence.
+
+    Lower: the largest l with P(B < l) ≤ 2.5 %; upper: the smallest u with P(B ≥ u) ≤ 2.5 %, where B is
+    binomial(n, p), the number of samples below the true quantile. None if n is too small for either.
+    """
+    from scipy.special import bdtr
+
+    alpha = (1 - CONFIDENCE) / 2
+    centre, spread = n * p, math.sqrt(n * p * (1 - p))
+    k = np.arange(max(0, math.floor(centre - 8 * spread - 10)), min(n, math.ceil(centre + 8 * spread + 10)) + 1)
+    at_most = bdtr(k, n, p)  # P(B <= k)
+    fits_low = k[at_most <= alpha]
+    fits_high = k[1 - at_most <= alpha]
+    if not len(fits_low) or not len(fits_high):
+        return None
+    low = int(fits_low[-1]) + 1
+    high = int(fits_high[0]) + 1
+    return (low, high) if low >= 1 and high <= n else None
+
+
+def cell(ordered: npt.NDArray[np.float64], name: str, n_censored: int = 0) -> Cell:
+    """The percentile ``name`` of finite ascending values plus ``n_censored`` times +∞."""
+    p = dict(PERCENTILES)[name]
+    n = len(ordered) + n_censored
+    if n == 0:
+        return Cell("empty", 0)
+    if n < MINIMUM_N[name]:
+        return Cell("too-few", n)
+    if not identified(p, n, n_censored):
+        return Cell("not-identified", n, at_least=float(ordered[-1]) if len(ordered) else 0.0)
+    return Cell("ok", n, value=percentile(ordered, p, n), interval=_interval(ordered, p, n))
+
+
+def _interval(ordered: npt.NDArray[np.float64], p: float, n: int) -> tuple[float, float] | None:
+    ranks = interval_ranks(n, p)
+    if ranks is None:
+        return None
+    low, high = ranks
+    upper = float(ordered[high - 1]) if high <= len(ordered) else math.inf
+    lower = float(ordered[low - 1]) if low <= len(ordered) else math.inf
+    return lower, upper
+
+
+def round_half_up(x: float) -> int:
+    return math.floor(x + 0.5)

@@ -1,0 +1,180 @@
+"""When k6 is asked to start iterations: the slots of an arrival-rate schedule, in exact fractions.
+
+Definitions: docs/semantics.md §1 "Slots". A constant schedule has slot i (i = 0, 1, …) at i / rate; a
+ramping one has slot n (n = 1, 2, …) where the integral of the rate reaches n. Counts are exact integers,
+so that every slot lies in exactly one stage and one window; slot *times* are floats rounded to ns.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+NS_PER_S = 1_000_000_000
+MAX_SLOTS = 200_000_000
+"""A schedule beyond this is refused: it would not fit in memory, and no k6 process delivers it."""
+
+
+@dataclass(frozen=True)
+class RateStage:
+    """One stretch of a schedule in which the rate is linear; times from the scenario's start."""
+
+    start_s: Fraction
+    end_s: Fraction
+    start_per_s: Fraction
+    end_per_s: Fraction
+
+    @property
+    def length_s(self) -> Fraction:
+        return self.end_s - self.start_s
+
+    def integral(self, until_s: Fraction) -> Fraction:
+        """Iterations due in this stage up to ``until_s`` (clipped to the stage)."""
+        x = min(max(until_s, self.start_s), self.end_s) - self.start_s
+        if x <= 0:
+            return Fraction(0)
+        slope = (self.end_per_s - self.start_per_s) / self.length_s
+        return self.start_per_s * x + slope * x * x / 2
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """An arrival-rate plan. ``kind`` decides where slots lie: at i / rate, or where the integral reaches n."""
+
+    kind: Literal["constant", "ramping"]
+    stages: tuple[RateStage, ...]
+
+    @classmethod
+    def constant(cls, rate_per_s: Fraction, duration_s: Fraction) -> Schedule:
+        return cls("constant", (RateStage(Fraction(0), duration_s, rate_per_s, rate_per_s),))
+
+    @classmethod
+    def ramping(cls, start_per_s: Fraction, stages: Sequence[tuple[Fraction, Fraction]]) -> Schedule:
+        """Build from k6 stages ``(duration_s, target_per_s)``; a stage of zero length is a jump."""
+        built: list[RateStage] = []
+        at, rate = Fraction(0), start_per_s
+        for duration_s, target_per_s in stages:
+            built.append(RateStage(at, at + duration_s, rate, target_per_s))
+            at, rate = at + duration_s, target_per_s
+        return cls("ramping", tuple(built))
+
+    @property
+    def duration_s(self) -> Fraction:
+        return self.stages[-1].end_s if self.stages else Fraction(0)
+
+    @property
+    def peak_per_s(self) -> Fraction:
+        """The highest rate asked for at any moment of non-zero length, the start included."""
+        rates = [r for s in self.stages if s.length_s > 0 for r in (s.start_per_s, s.end_per_s)]
+        return max(rates, default=Fraction(0))
+
+    @property
+    def end_per_s(self) -> Fraction:
+        """The rate at the end of the schedule."""
+        return self.stages[-1].end_per_s if self.stages else Fraction(0)
+
+    @property
+    def ramp_end_s(self) -> Fraction | None:
+        """Where the ramp-up ends: after the first stage whose target is the plan's maximum.
+
+        None where there is no ramp to leave out: the plan starts at its maximum (a jump at 0 s included), or
+        it ends on its ramp (no later stage has a length).
+        """
+        lasting = [s for s in self.stages if s.length_s > 0]
+        if not lasting or lasting[0].start_per_s == self.peak_per_s:
+            return None
+        end_s = next(s.end_s for s in self.stages if s.end_per_s == self.peak_per_s)
+        return end_s if end_s < lasting[-1].end_s else None
+
+    @cached_property
+    def total(self) -> int:
+        """Slots of the whole schedule."""
+        return self.slots_to(self.duration_s)
+
+    def integral(self, until_s: Fraction) -> Fraction:
+        """The integral of the rate from 0 to ``until_s``."""
+        return sum((stage.integral(until_s) for stage in self.stages), Fraction(0))
+
+    def slots_to(self, until_s: Fraction) -> int:
+        """Slots before ``until_s``: ⌈r·t⌉ of a constant schedule, ⌊I(t)⌋ of a ramping one."""
+        due = self.integral(until_s)
+        return math.ceil(due) if self.kind == "constant" else math.floor(due)
+
+    def slots_between(self, from_s: Fraction, to_s: Fraction) -> int:
+        """Slots of a window; windows that touch share none and lose none."""
+        return max(0, self.slots_to(to_s) - self.slots_to(from_s))
+
+    def scaled(self, share: Fraction) -> Schedule:
+        """The part of this plan that one of several generators runs (an execution segment)."""
+        return Schedule(
+            self.kind,
+            tuple(
+                RateStage(s.start_s, s.end_s, s.start_per_s * share, s.end_per_s * share) for s in self.stages
+            ),
+        )
+
+    def slot_times_ns(self, count: int | None = None) -> npt.NDArray[np.int64]:
+        """Times of the first ``count`` slots (all by default), ns from the scenario's start."""
+        n = self.total if count is None else min(count, self.total)
+        if n > MAX_SLOTS:
+            raise ValueError(f"a schedule of {n} iterations is beyond {MAX_SLOTS}")
+        if n <= 0:
+            return np.empty(0, dtype=np.int64)
+        if self.kind == "constant":
+            period_ns = float(NS_PER_S / self.stages[0].start_per_s)
+            return np.rint(np.arange(n, dtype=np.float64) * period_ns).astype(np.int64)
+        return self._ramping_times_ns(n)
+
+    def _ramping_times_ns(self, n: int) -> npt.NDArray[np.int64]:
+        times = np.empty(n, dtype=np.int64)
+        done, before = 0, Fraction(0)  # slots placed; the integral at the stage's start
+        for stage in self.stages:
+            if done >= n or stage.length_s == 0:
+                continue
+            after = before + stage.integral(stage.end_s)
+            last = min(math.floor(after), n)
+            if last > done:
+                # m iterations into the stage: a·x² + r·x = m, solved in the form that stays exact for a → 0.
+                m = np.arange(done + 1, last + 1, dtype=np.float64) - float(before)
+                r = float(stage.start_per_s)
+                a = float((stage.end_per_s - stage.start_per_s) / (2 * stage.length_s))
+                x = 2 * m / (r + np.sqrt(np.maximum(r * r + 4 * a * m, 0.0)))
+                times[done:last] = np.rint((float(stage.start_s) + x) * NS_PER_S).astype(np.int64)
+                done = last
+            before = after
+        return times[:done]
+
+
+def tumbling_edges(schedules: Sequence[Schedule], from_s: Fraction, to_s: Fraction) -> tuple[Fraction, ...]:
+    """Edges of the tumbling windows of semantics §2 over the sum of ``schedules``.
+
+    A window closes at the first multiple of 10 s from its start at which it holds 150 slots; the remainder
+    joins the last one. Returns at least two edges, or none if the stretch is empty.
+    """
+    if to_s <= from_s:
+        return ()
+    step_s, enough = Fraction(10), 150
+    edges = [from_s]
+    slots_at_edge = sum(s.slots_to(from_s) for s in schedules)
+    at = from_s + step_s
+    while at <= to_s:
+        slots = sum(s.slots_to(at) for s in schedules)
+        if slots - slots_at_edge >= enough:
+            edges.append(at)
+            slots_at_edge = slots
+        at += step_s
+    if len(edges) == 1:
+        edges.append(to_s)
+    else:
+        edges[-1] = to_s
+    return tuple(edges)

@@ -1,0 +1,154 @@
+"""Slots against brute force in exact fractions, the published check values, and properties."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auditor.facts.schedule import Schedule, tumbling_edges
+
+MINUTE = F(60)
+
+
+def brute_force_slots(start: F, stages: list[tuple[F, F]]) -> list[F]:
+    """Ramping slots by bisection on the exact integral: no formula shared with the product."""
+    edges, rates = [F(0)], [start]
+    for length, target in stages:
+        edges.append(edges[-1] + length)
+        rates.append(target)
+
+    def integral(t: F) -> F:
+        total = F(0)
+        for i in range(len(stages)):
+            x = min(max(t - edges[i], F(0)), edges[i + 1] - edges[i])
+            if x > 0:
+                end = rates[i] + (rates[i + 1] - rates[i]) * x / (edges[i + 1] - edges[i])
+                total += (rates[i] + end) / 2 * x  # a trapezium
+        return total
+
+    found = []
+    n = 1
+    while integral(edges[-1]) >= n:
+        low, high = F(0), edges[-1]
+        for _ in range(45):
+            middle = (low + high) / 2
+            low, high = (middle, high) if integral(middle) < n else (low, middle)
+        found.append(high)
+        n += 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        # 300/min: 300/1m, 600/2m, 600/4m, 60/2m -> 300 + 900 + 2,400 + 660 (k6-docs#1565)
+        (
+            Schedule.ramping(
+                F(300, 60), [(MINUTE, F(5)), (2 * MINUTE, F(10)), (4 * MINUTE, F(10)), (2 * MINUTE, F(1))]
+            ),
+            4260,
+        ),
+        # 500/s, 2000/5m, 4000/5m, 4000/10m -> 375,000 + 900,000 + 2,400,000
+        (
+            Schedule.ramping(F(500), [(5 * MINUTE, F(2000)), (5 * MINUTE, F(4000)), (10 * MINUTE, F(4000))]),
+            3_675_000,
+        ),
+        # 30 -> 300/s in 10 s, hold 60 s -> 1,650 + 18,000
+        (Schedule.ramping(F(30), [(F(10), F(300)), (F(60), F(300))]), 19_650),
+        (Schedule.constant(F(10), F(4)), 40),
+        # 20/s x 10 s is 200, not 600 (k6-oss-workshop#2); 30/s x 30 s is 900 (k6#3052)
+        (Schedule.constant(F(20), F(10)), 200),
+        (Schedule.constant(F(30), F(30)), 900),
+    ],
+)
+def test_published_totals(schedule: Schedule, expected: int) -> None:
+    assert schedule.total == expected
+    assert len(schedule.slot_times_ns(10)) == 10
+
+
+def test_constant_slots_lie_at_multiples_of_the_period() -> None:
+    times = Schedule.constant(F(10), F(1)).slot_times_ns()
+    assert times.tolist() == [i * 100_000_000 for i in range(10)]
+
+
+def test_first_ramping_slot_is_where_the_integral_reaches_one() -> None:
+    # From 0 to 2/s in 10 s: I(t) = t²/10, so slot 1 is at √10 s and there are ⌊10⌋ slots.
+    schedule = Schedule.ramping(F(0), [(F(10), F(2))])
+    assert schedule.total == 10
+    assert schedule.slot_times_ns()[0] == pytest.approx(math.sqrt(10) * 1e9, abs=1)
+
+
+def test_zero_length_stage_is_a_jump_and_fractions_carry_over() -> None:
+    # 0.5 iterations from the first stage, a jump to 1/s, then half a second more makes the first slot.
+    schedule = Schedule.ramping(F(1, 2), [(F(1), F(1, 2)), (F(0), F(1)), (F(3), F(1))])
+    assert schedule.total == 3
+    assert schedule.slot_times_ns().tolist() == [1_500_000_000, 2_500_000_000, 3_500_000_000]
+
+
+rates = st.fractions(min_value=0, max_value=40, max_denominator=60)
+lengths = st.fractions(min_value=0, max_value=6, max_denominator=10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rates, st.lists(st.tuples(lengths, rates), min_size=1, max_size=4))
+def test_ramping_slots_equal_brute_force(start: F, stages: list[tuple[F, F]]) -> None:
+    schedule = Schedule.ramping(start, stages)
+    expected = brute_force_slots(start, stages)
+    assert schedule.total == len(expected)
+    found = schedule.slot_times_ns()
+    assert len(found) == len(expected)
+    # Where the rate is near zero a slot's time is ill-conditioned: compare the integral there instead.
+    for slot_ns, when in zip(found.tolist(), expected, strict=True):
+        close_in_time = abs(slot_ns - float(when) * 1e9) <= 2_000
+        n = schedule.integral(F(slot_ns, 10**9))
+        assert close_in_time or abs(n - round(n)) < F(1, 1000)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rates.filter(lambda r: r > 0),
+    st.lists(st.tuples(lengths, rates), min_size=1, max_size=4),
+    st.lists(st.fractions(min_value=0, max_value=24, max_denominator=7), max_size=5),
+)
+def test_every_slot_lies_in_exactly_one_window(start: F, stages: list[tuple[F, F]], cuts: list[F]) -> None:
+    for schedule in (Schedule.ramping(start, stages), Schedule.constant(start, F(24))):
+        end = schedule.duration_s
+        edges = sorted({F(0), end, *(c for c in cuts if c < end)})
+        parts = [schedule.slots_between(a, b) for a, b in zip(edges, edges[1:], strict=False)]
+        assert sum(parts) == schedule.total
+
+
+@settings(max_examples=50, deadline=None)
+@given(rates, st.lists(st.tuples(lengths, rates), min_size=1, max_size=4), st.integers(2, 5))
+def test_segments_sum_to_the_global_plan(start: F, stages: list[tuple[F, F]], n: int) -> None:
+    whole = Schedule.ramping(start, stages)
+    parts = [whole.scaled(F(1, n)) for _ in range(n)]
+    assert sum(p.integral(p.duration_s) for p in parts) == whole.integral(whole.duration_s)
+    assert 0 <= whole.total - sum(p.total for p in parts) < n
+
+
+def test_tumbling_windows_close_at_150_slots_and_the_rest_joins_the_last() -> None:
+    def edges(rate: int, from_s: int, to_s: int) -> list[float]:
+        return [float(e) for e in tumbling_edges([Schedule.constant(F(rate), F(to_s))], F(from_s), F(to_s))]
+
+    # 10/s: 100 slots in 10 s are too few, so windows are 20 s; 50 s -> 20, 30.
+    assert edges(10, 0, 50) == [0, 20, 50]
+    # 100/s over 35 s from a warm-up of 5 s: 5-15, 15-25, 25-40 (the remaining 5 s join).
+    assert edges(100, 5, 40) == [5, 15, 25, 40]
+    # Too short for any: one window. Nothing: none.
+    assert edges(10, 0, 6) == [0, 6]
+    assert edges(10, 6, 6) == []
+
+
+def test_slot_times_are_ascending_and_inside_the_schedule() -> None:
+    schedule = Schedule.ramping(F(50), [(F(15), F(200)), (F(15), F(400)), (F(20), F(400))])
+    times = schedule.slot_times_ns()
+    assert schedule.total == len(times) == 14_375
+    assert (np.diff(times) > 0).all()
+    assert times[0] > 0
+    assert times[-1] <= 50 * 10**9
