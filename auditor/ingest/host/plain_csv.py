@@ -1,0 +1,115 @@
+"""The project's plain host CSV: `timestamp,cpu_busy_percent,...` (docs/formats.md).
+
+``timestamp`` is RFC 3339 with a zone, or seconds, ms, µs or ns since the epoch; it is the END of the
+interval that the row describes. A percentage is of all cores; cpuN_busy_percent is one core.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+
+import numpy as np
+
+from auditor.evidence import HostSeries
+from auditor.ingest.host.sadf_json import UnusableHost
+
+REQUIRED = ("timestamp", "cpu_busy_percent")
+_CORE = re.compile(r"cpu(\d+)_busy_percent$")
+_EPOCH_NS = ((1e17, 1), (1e14, 1_000), (1e11, 1_000_000), (0.0, 1_000_000_000))
+
+
+def looks_like_host_csv(text: str) -> bool:
+    header = text.lstrip("\ufeff").split("\n", 1)[0].strip().replace(" ", "").split(",")
+    return all(name in header for name in REQUIRED)
+
+
+def read_host_csv(text: str, path: str) -> HostSeries:
+    """Read the table with pandas; rows without a stamp or a CPU figure are left out and said.
+
+    Raises:
+        UnusableHost: if no usable row is left, or the times name no zone.
+    """
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(io.StringIO(text.lstrip("\ufeff")), skipinitialspace=True, dtype=str)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise UnusableHost(f"not a table: {error}") from error
+    table.columns = [str(name).strip() for name in table.columns]
+    stamps = _stamps_ns(table["timestamp"])
+    numbers = {
+        name: pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
+        for name in table.columns
+        if name != "timestamp"
+    }
+    usable = (stamps >= 0) & np.isfinite(numbers["cpu_busy_percent"])
+    if not usable.any():
+        raise UnusableHost("no row has a stamp and a CPU figure")
+    order = np.flatnonzero(usable)[np.argsort(stamps[usable], kind="stable")]
+    kept = stamps[order]
+    cores = sorted((name for name in numbers if _CORE.match(name)), key=lambda n: int(_CORE.match(n)[1]))  # type: ignore[index]
+    lost = int((~usable).sum())
+
+    def column(name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+        values = numbers.get(name)
+        return None if values is None or np.isnan(values[order]).all() else values[order]
+
+    return HostSeries(
+        path=path,
+        host="",
+        stamp_ns=kept,
+        interval_s=_intervals_s(kept),
+        cpu_busy_percent=numbers["cpu_busy_percent"][order],
+        cores=len(cores) or None,
+        core_busy_percent=np.stack([numbers[name][order] for name in cores], axis=1) if cores else None,
+        steal_percent=column("cpu_steal_percent"),
+        mem_used_percent=column("mem_used_percent"),
+        swap_in_pages_per_s=column("swap_in_pages_per_s"),
+        notes=(f"{lost} rows without a stamp or a CPU figure left out",) if lost else (),
+    )
+
+
+def _stamps_ns(column: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """ns since the epoch; −1 where a stamp cannot be read."""
+    import pandas as pd
+
+    texts = pd.Series(column).astype("string").str.strip()
+    numeric = pd.to_numeric(texts, errors="coerce")
+    if numeric.notna().sum() > len(texts) / 2:
+        # A stamp of 19 digits does not fit a float: whole numbers stay whole.
+        whole = [int(t) if str(t).isdigit() else (float(t) if _is_number(t) else -1.0) for t in texts]
+        return np.array([_epoch_ns(value) for value in whole], dtype=np.int64)
+    dated = texts[texts.str.contains(r"^\d{4}-\d\d-\d\d[T ]", regex=True).fillna(False)]
+    if not dated.str.contains(r"(?:Z|[+-]\d\d:?\d\d)$", regex=True).all():
+        raise UnusableHost("its timestamps name no zone (write them as 2026-11-29T12:00:00Z)")
+    parsed = pd.to_datetime(texts, utc=True, errors="coerce", format="ISO8601")
+    out = np.full(len(texts), -1, dtype=np.int64)
+    good = parsed.notna().to_numpy()
+    out[good] = parsed[good].dt.tz_localize(None).to_numpy(dtype="datetime64[ns]").astype(np.int64)
+    return out
+
+
+def _is_number(text: object) -> bool:
+    try:
+        float(str(text))
+    except ValueError:
+        return False
+    return True
+
+
+def _epoch_ns(value: float) -> int:
+    if not 0 < value < 1e19:
+        return -1
+    factor = next(f for limit, f in _EPOCH_NS if value >= limit)
+    return value * factor if isinstance(value, int) else round(value * factor)
+
+
+def _intervals_s(
+    stamps: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Time since the row before; the first row is taken to cover as much as the median row."""
+    if len(stamps) < 2:
+        return np.zeros(len(stamps), dtype=np.float64)
+    steps = np.diff(stamps) / 1e9
+    return np.concatenate([[np.median(steps)], steps])

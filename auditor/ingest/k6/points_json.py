@@ -1,0 +1,349 @@
+"""k6's JSON points (`--out json=FILE`): one object a line, read in columns.
+
+Lines in the two shapes that k6 writes (0.30 to 0.40: type, data, metric; from 0.41: metric, type, data) are
+matched in native code, block by block; no Python object is made for a sample. Every other line (Metric
+lines, +Inf, odd spacing, damage) goes through `json`, one by one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from auditor.evidence import MetricDefinition, PointBatch, PointTables, ReadReport, Tags
+from auditor.ingest import streams
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+    import pyarrow as pa
+
+BLOCK_BYTES = 8 << 20
+MAX_LINE_BYTES = 64 << 20
+
+# A JSON string and a flat object of strings, deterministic so that the matcher needs no backtracking.
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_TAGS = rf"\{{(?:{_STRING}:{_STRING},?)*\}}|null"
+_NUMBER = r"-?[0-9][-+0-9.eE]*"
+_STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+_DATA = (
+    rf'"data":\{{"time":"(?P<time>{_STAMP})","value":(?P<value>{_NUMBER}),"tags":(?P<tags>{_TAGS})'
+    rf'(?:,"metadata":(?:{_TAGS}))?\}}'
+)
+_NAME = r'"metric":"(?P<metric>[^"\\]*)"'
+_SHAPES = (
+    rf'^\{{{_NAME},"type":"Point",{_DATA}\}}\r?\n$',
+    rf'^\{{"type":"Point",{_DATA},{_NAME}\}}\r?\n$',
+)
+_OBJECT_START = re.compile(r"\{")
+_STAMP_PARTS = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$")
+
+
+class JsonPoints:
+    """A points file. Iterate `batches` once; `report` and `sha256` are known after the last batch."""
+
+    def __init__(self, path: Path, label: str, *, pretty: bool = False, mixed: bool = False) -> None:
+        """``pretty``: objects span lines. ``mixed``: console text stands between them (--out json=-)."""
+        self.path = label
+        self._pretty = pretty
+        self._mixed = mixed
+        self.tables = PointTables()
+        self._file = path
+        self._metric_ids: dict[bytes, int] = {}
+        self._tagset_ids: dict[bytes, int] = {}
+        self._tagset_of: dict[Tags, int] = {}
+        self._lines = self._points = self._malformed = self._unfinite = 0
+        self._first_malformed: int | None = None
+        self._torn = ""
+        self._preferred = 0
+        self._stamp_gcd = 0
+
+    def report(self) -> ReadReport:
+        return ReadReport(
+            lines=self._lines,
+            points=self._points,
+            malformed=self._malformed,
+            first_malformed_line=self._first_malformed,
+            dropped_values=self._unfinite,
+            torn=self._torn,
+            stamp_resolution_ns=_power_of_ten(self._stamp_gcd),
+        )
+
+    def batches(self) -> Iterator[PointBatch]:
+        """Yield columns, in no particular order inside a block; torn ends and malformed lines are counted, never raised."""
+        rest = b""
+        try:
+            for chunk in _compacted(self._file) if self._pretty else streams.chunks(self._file):
+                block = rest + chunk if rest else chunk
+                if len(block) < BLOCK_BYTES:
+                    rest = block
+                    continue
+                cut = block.rfind(b"\n") + 1
+                block, rest = block[:cut], block[cut:]
+                if block:
+                    yield from self._read(block)
+                if len(rest) > MAX_LINE_BYTES:
+                    self._torn = f"a line of more than {MAX_LINE_BYTES >> 20} MB"
+                    return
+        except streams.DamagedStream as damage:
+            self._torn = str(damage)
+        cut = rest.rfind(b"\n") + 1
+        block, tail = rest[:cut], rest[cut:]
+        if tail.strip():
+            # k6 ends every line; a last one that parses has lost nothing but its end.
+            if self._torn or not _is_whole(tail):
+                self._torn = self._torn or "last line incomplete"
+            else:
+                block += tail + b"\n"
+        if block:
+            yield from self._read(block)
+
+    def _read(self, block: bytes) -> Iterator[PointBatch]:
+        import pyarrow as pa
+
+        newline = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
+        offsets = np.empty(len(newline) + 1, dtype=np.int64)
+        offsets[0] = 0
+        offsets[1:] = newline + 1
+        first_line = self._lines + 1
+        self._lines += len(newline)
+        lines = pa.Array.from_buffers(
+            pa.large_binary(), len(newline), [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+        )
+        open_rows: npt.NDArray[np.int64] = np.arange(len(newline))
+        matches: list[PointBatch] = []
+        for shape in (self._preferred, 1 - self._preferred):
+            matched = self._match(lines, shape)
+            if matched is not None:
+                batch, hit = matched
+                if 2 * int(hit.sum()) > len(hit):
+                    self._preferred = shape
+                matches.append(batch)
+                open_rows = open_rows[~hit]
+                lines = lines.filter(pa.array(~hit))
+            if not len(open_rows):
+                break
+        # Metric lines first: they say which metrics have thresholds before the first of their samples.
+        yield from self._read_odd(lines, open_rows + first_line)
+        yield from matches
+
+    def _match(self, lines: pa.Array, shape: int) -> tuple[PointBatch, npt.NDArray[np.bool_]] | None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = pc.extract_regex(lines, _SHAPES[shape])
+        hit = np.asarray(found.is_valid())
+        if not hit.any():
+            return None
+        if not hit.all():
+            found = found.filter(pa.array(hit))
+        stamp = found.field("time").cast(pa.string())
+        try:
+            time_ns = np.asarray(stamp.cast(pa.timestamp("ns", tz="UTC")).cast(pa.int64()))
+            value = np.asarray(found.field("value").cast(pa.string()).cast(pa.float64()))
+        except pa.ArrowInvalid:
+            return None  # a 13th month, say: the line-by-line reader finds and counts it
+        if not np.isfinite(value).all():
+            return None
+        batch = PointBatch(
+            metric=self._intern(found.field("metric"), self._metric_id),
+            time_ns=time_ns,
+            value=value,
+            tagset=self._intern(found.field("tags"), self._tagset_id),
+        )
+        if (batch.tagset < 0).any() or (batch.metric < 0).any():
+            return None
+        self._note(time_ns)
+        return batch, hit
+
+    def _note(self, time_ns: npt.NDArray[np.int64]) -> None:
+        self._points += len(time_ns)
+        if self._stamp_gcd != 1 and len(time_ns):
+            self._stamp_gcd = math.gcd(self._stamp_gcd, int(np.gcd.reduce(time_ns)))
+
+    @staticmethod
+    def _intern(column: pa.Array, identify: Any) -> npt.NDArray[np.int32]:
+        encoded = column.dictionary_encode()
+        ids = np.fromiter((identify(text.as_py()) for text in encoded.dictionary), dtype=np.int32)
+        taken: npt.NDArray[np.int32] = ids[np.asarray(encoded.indices)]
+        return taken
+
+    def _metric_id(self, name: bytes) -> int:
+        known = self._metric_ids.get(name)
+        if known is None:
+            known = self._metric_ids[name] = len(self.tables.metrics)
+            self.tables.metrics.append(name.decode("utf-8", errors="replace"))
+        return known
+
+    def _tagset_id(self, raw: bytes) -> int:
+        known = self._tagset_ids.get(raw)
+        if known is None:
+            try:
+                tags = _tags(json.loads(raw))
+            except (ValueError, RecursionError):
+                return -1
+            known = self._tagset_ids[raw] = self._canonical_id(tags)
+        return known
+
+    def _canonical_id(self, tags: Tags) -> int:
+        known = self._tagset_of.get(tags)
+        if known is None:
+            known = self._tagset_of[tags] = len(self.tables.tagsets)
+            self.tables.tagsets.append(tags)
+        return known
+
+    def _read_odd(self, lines: pa.Array, numbers: npt.NDArray[np.int64]) -> Iterator[PointBatch]:
+        metric: list[int] = []
+        time_ns: list[int] = []
+        value: list[float] = []
+        tagset: list[int] = []
+        for number, line in zip(numbers.tolist(), lines, strict=True):
+            raw = line.as_py()
+            if not raw.strip() or (self._mixed and not raw.lstrip().startswith(b"{")):
+                continue
+            try:
+                point = self._parse(raw)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+                self._malformed += 1
+                self._first_malformed = self._first_malformed or number
+                continue
+            if point is not None:
+                metric.append(point[0])
+                time_ns.append(point[1])
+                value.append(point[2])
+                tagset.append(point[3])
+        if metric:
+            times = np.array(time_ns, dtype=np.int64)
+            self._note(times)
+            yield PointBatch(
+                np.array(metric, dtype=np.int32),
+                times,
+                np.array(value, dtype=np.float64),
+                np.array(tagset, dtype=np.int32),
+            )
+
+    def _parse(self, raw: bytes) -> tuple[int, int, float, int] | None:
+        """One line through `json`: a point; None for a Metric line (noted) or a value that is no number."""
+        if b'"value":+Inf' in raw:
+            raw = raw.replace(b'"value":+Inf', b'"value":Infinity')
+        elif b'"value":-Inf' in raw:
+            raw = raw.replace(b'"value":-Inf', b'"value":-Infinity')
+        item = json.loads(raw)
+        kind = item["type"]
+        name, data = item["metric"], item["data"]
+        if not isinstance(name, str):
+            raise TypeError("metric is no string")
+        if kind == "Metric":
+            self.tables.definitions.setdefault(name, _definition(name, data))
+            return None
+        if kind != "Point":
+            raise ValueError("neither Metric nor Point")
+        value = data["value"]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError("value is no number")
+        stamp = stamp_ns(data["time"])
+        if not math.isfinite(value):
+            self._unfinite += 1
+            return None
+        metric = self._metric_id(name.encode("utf-8", errors="replace"))
+        return metric, stamp, float(value), self._canonical_id(_tags(data.get("tags")))
+
+
+def stamp_ns(stamp: str) -> int:
+    """RFC 3339 with up to nine decimals and any offset, as ns since the epoch.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    import datetime
+
+    parts = _STAMP_PARTS.match(stamp)
+    if parts is None:
+        raise ValueError(f"not a time stamp: {stamp!r}")
+    zone = parts[8].replace("Z", "+00:00")
+    whole = datetime.datetime.fromisoformat(f"{stamp[:19]}{zone}")
+    return int(whole.timestamp()) * 1_000_000_000 + int((parts[7] or "0").ljust(9, "0"))
+
+
+def sha256(path: Path) -> str:
+    """Digest of a file's bytes as they lie on disk."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _compacted(path: Path) -> Iterator[bytes]:
+    """Objects that span several lines, one a line; what is no JSON is passed on, to be counted."""
+    decoder = json.JSONDecoder()
+    rest = ""
+    damage: streams.DamagedStream | None = None
+    blocks = streams.chunks(path)
+    while True:
+        try:
+            block = next(blocks, None)
+        except streams.DamagedStream as problem:
+            damage, block = problem, None
+        rest += streams.decode(block) if block else ""
+        out: list[str] = []
+        at = 0
+        while match := _OBJECT_START.search(rest, at):
+            try:
+                item, end = decoder.raw_decode(rest, match.start())
+            except (ValueError, RecursionError):
+                if block is not None and len(rest) - match.start() < MAX_LINE_BYTES:
+                    break  # its end may come with the next block
+                end_of_line = rest.find("\n", match.start())
+                end = len(rest) if end_of_line < 0 else end_of_line + 1
+                out.append(rest[match.start() : end].rstrip("\n"))
+            else:
+                out.append(json.dumps(item, separators=(",", ":"), ensure_ascii=False))
+            at = end
+        rest = rest[at:]
+        if out:
+            yield ("\n".join(out) + "\n").encode("utf-8", errors="replace")
+        if block is None:
+            break
+    if damage is not None:
+        raise damage
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _tags(tags: Any) -> Tags:
+    if tags is None:
+        return ()
+    if not isinstance(tags, dict) or not all(isinstance(v, str) for v in tags.values()):
+        raise TypeError("tags are no object of strings")
+    return tuple(sorted(tags.items()))
+
+
+def _definition(name: str, data: Any) -> MetricDefinition:
+    thresholds = data.get("thresholds") or []
+    submetrics = data.get("submetrics") or []
+    return MetricDefinition(
+        name=name,
+        type=str(data["type"]),
+        contains=str(data.get("contains", "default")),
+        thresholds=tuple(str(t["threshold"]) if isinstance(t, dict) else str(t) for t in thresholds),
+        submetrics=tuple(str(s["name"]) for s in submetrics),
+    )
+
+
+def _power_of_ten(divisor: int) -> int:
+    """The largest power of ten, up to 1 s, that divides every stamp (1 if there was none)."""
+    resolution = 1
+    while divisor and resolution < 1_000_000_000 and divisor % (resolution * 10) == 0:
+        resolution *= 10
+    return resolution

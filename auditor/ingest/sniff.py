@@ -1,0 +1,169 @@
+"""What a file is, decided by its content.
+
+By name only two things are known: an empty log, and a bare exit code (and an empty points file, whose
+emptiness is the finding).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from auditor.ingest import streams
+from auditor.ingest.host.plain_csv import looks_like_host_csv
+from auditor.ingest.host.sadf_json import looks_like_sadf
+from auditor.ingest.k6.console import looks_like_console, strip_ansi
+from auditor.ingest.k6.logs import looks_like_log
+from auditor.ingest.k6.options import looks_like_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Kind = Literal["points", "options", "console", "log", "exit-code", "sadf", "host-csv", "other"]
+MAX_DOCUMENT_BYTES = 64 << 20
+
+_POINT_START = re.compile(r'^\s*\{\s*"(?:metric"\s*:\s*"|type"\s*:\s*"(?:Metric|Point)"|data"\s*:\s*\{)')
+_LOG_NAME = re.compile(r"(?:^|[._-])(?:log|logs|stderr)(?:[._-]|$)", re.I)
+_CODE_NAME = re.compile(r"exit[_-]?(?:code|status)?|return[_-]?code|^rc$|status", re.I)
+_POINTS_NAME = re.compile(r"\.(?:json|ndjson|jsonl)(?:\.gz)?$", re.I)
+_OTHER_JSON_NAME = re.compile(r"summary|inspect|option|archive|metadata|host|sadf|expected|export", re.I)
+
+_LABELS: dict[Kind, str] = {
+    "points": "k6 JSON points",
+    "options": "k6 inspect options",
+    "console": "k6 console",
+    "log": "k6 log",
+    "exit-code": "exit code",
+    "sadf": "sadf -j host metrics",
+    "host-csv": "plain host CSV",
+}
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A file's kind; for "other", ``reason`` says why it is not used."""
+
+    kind: Kind
+    label: str
+    document: Any = None
+    reason: str = ""
+    pretty: bool = False
+    """Points whose objects span several lines."""
+
+
+def sniff(path: Path) -> Recognised:
+    """Recognise a file from its first decompressed bytes (whole documents are parsed)."""
+    data = streams.head(path)
+    if not data.strip():
+        return _empty(path)
+    start = streams.decode(data)
+    if code := re.fullmatch(r"\s*(-?\d{1,3})\s*", start):
+        if _CODE_NAME.search(path.name) and len(data) < 16:
+            return Recognised("exit-code", _LABELS["exit-code"], document=int(code[1]))
+        return _other("a bare number, and no name that says what it is")
+    return _structured(path, start) or _textual(path, start)
+
+
+def _empty(path: Path) -> Recognised:
+    name = path.name
+    if _LOG_NAME.search(name):
+        return Recognised("log", f"{_LABELS['log']}, empty")
+    if _POINTS_NAME.search(name) and not _OTHER_JSON_NAME.search(name):
+        return Recognised("points", f"{_LABELS['points']}, empty")
+    return _other("empty file")
+
+
+def _structured(path: Path, start: str) -> Recognised | None:
+    stripped = start.lstrip("\ufeff \t\r\n")
+    if has_points(start):
+        first = stripped.split("\n", 1)[0]
+        pretty = not _is_json(first) and _first_value(stripped) is not None and "\n" in stripped
+        return Recognised("points", _LABELS["points"], pretty=pretty)
+    if not stripped.startswith(("{", "[")):
+        return None
+    first_line = stripped.split("\n", 1)[0]
+    if '"event"' in first_line and _is_json(first_line):
+        return _other("k6 web-dashboard events: aggregates only, no samples to audit")
+    if '"level"' in first_line and '"msg"' in first_line:
+        return Recognised("log", _LABELS["log"])
+    return _document(path)
+
+
+def has_points(start: str) -> bool:
+    """Whether one of the first lines is (or begins as) a Metric or Point line."""
+    lines = [line for line in start.splitlines()[:400] if line.strip()]
+    for line in lines:
+        if _POINT_START.match(line) and ('"Point"' in line or '"Metric"' in line):
+            return True
+    if lines and _POINT_START.match(lines[0]) and len(lines) == 1 and '"metric":"' in lines[0][:12]:
+        return True  # a first line cut off before its type
+    value = _first_value(start.lstrip("\ufeff \t\r\n"))
+    return isinstance(value, dict) and value.get("type") in ("Metric", "Point") and "data" in value
+
+
+def _first_value(text: str) -> Any:
+    try:
+        return json.JSONDecoder().raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _document(path: Path) -> Recognised | None:
+    text, cut = streams.text(path, MAX_DOCUMENT_BYTES)
+    if cut:
+        return _other("JSON of more than 64 MB that is no points file, or a damaged stream")
+    try:
+        item = json.loads(text)
+    except RecursionError:
+        return _other("JSON nested too deeply")
+    except ValueError as error:
+        if '"sysstat"' in text[:200]:
+            return _other(f"sadf -j output that is no valid JSON ({error}): record it again")
+        return None
+    if looks_like_sadf(item):
+        return Recognised("sadf", _LABELS["sadf"], document=item)
+    if looks_like_options(item):
+        return Recognised("options", _LABELS["options"], document=item)
+    if isinstance(item, dict):
+        if "root_group" in item and "metrics" in item:
+            return _other("k6 summary: totals only; this version audits points")
+        if "metrics" in item or {"results", "metadata", "version"} <= item.keys():
+            return _other("k6 summary data: totals only; this version audits points")
+        if {"type", "options", "filename"} <= item.keys():
+            return _other("k6 archive metadata: not read by this version; keep `k6 inspect` output")
+    return _other("JSON of no known format")
+
+
+def _textual(path: Path, start: str) -> Recognised:
+    if "\0" in start[:4096]:
+        if "ustar" in start[:600]:
+            return _other("tar archive: not read by this version; keep `k6 inspect` output")
+        return _other("binary file of no known format")
+    if start.startswith("metric_name,timestamp,metric_value"):
+        return _other("k6 CSV points: not read by this version; keep the JSON points (--out json=k6.json.gz)")
+    if looks_like_host_csv(start):
+        return Recognised("host-csv", _LABELS["host-csv"])
+    if looks_like_console(start) or (len(start) >= 65536 and looks_like_console(streams.text(path)[0])):
+        return Recognised("console", _LABELS["console"])
+    if looks_like_log(start):
+        return Recognised("log", _LABELS["log"])
+    plain = strip_ansi(start)
+    if re.search(r"^\s*export (?:default|const|let|function|async)\b|\bfrom ['\"]k6", plain, re.M):
+        return _other("a k6 script: what ran is read from the banner and the options, a script is never run")
+    if plain.lstrip().startswith("<"):
+        return _other("a page or markup, not evidence of a run")
+    return _other("no known format")
+
+
+def _other(reason: str) -> Recognised:
+    return Recognised("other", "", reason=reason)

@@ -1,0 +1,62 @@
+"""Where the shared recordings are, and short cuts that several tests use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from auditor.engine.audit import Audit, audit
+from auditor.engine.loader import load_rules
+from auditor.engine.policy import load_policy
+from auditor.engine.rule import LoadedRule
+from auditor.ingest.bundle import read_run
+from tests.builder import Run
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def shared_folder() -> Path | None:
+    """The shared data: $K6_AUDIT_SHARED, else ../shared beside the checkout; None where there is none."""
+    place = Path(os.environ.get("K6_AUDIT_SHARED") or ROOT.parent / "shared")
+    return place if place.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    place = shared_folder()
+    if place is None:
+        pytest.skip("the shared recordings are not here: set K6_AUDIT_SHARED")
+    return place
+
+
+@pytest.fixture(scope="session")
+def rules() -> tuple[LoadedRule, ...]:
+    return load_rules()
+
+
+Judge = Callable[..., Audit]
+
+
+@pytest.fixture
+def judge(tmp_path: Path, rules: tuple[LoadedRule, ...]) -> Judge:
+    """Audit a built run, or folders that exist: judge(Run(...), warmup="5s", **policy)."""
+
+    def run(*what: Run | Path, warmup: str | None = "0s", **policy: object) -> Audit:
+        folders = [
+            one.write(tmp_path / f"gen-{i + 1}" if len(what) > 1 else tmp_path / "run")
+            if isinstance(one, Run)
+            else one
+            for i, one in enumerate(what)
+        ]
+        overrides = {"warmup": (warmup, "--warmup"), **{k: (v, f"--{k}") for k, v in policy.items()}}
+        return audit(read_run(folders), load_policy(None, overrides, rules), rules)
+
+    return run
+
+
+def outcomes(result: Audit) -> dict[str, str]:
+    """Rule id -> outcome, with the severity for a failure: "fail:warning"."""
+    return {r.id: f"fail:{r.severity}" if r.outcome == "fail" else r.outcome for r in result.results}

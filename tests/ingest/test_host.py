@@ -1,0 +1,107 @@
+"""Host metrics: sadf -j and the plain CSV; ends of intervals, zones, cores, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auditor.ingest.host.plain_csv import looks_like_host_csv, read_host_csv
+from auditor.ingest.host.sadf_json import UnusableHost, looks_like_sadf, read_sadf
+
+T = 1795989600  # 2026-11-29T22:00:00Z
+
+
+def sadf(rows: list[dict[str, Any]], **host: Any) -> Any:
+    return {"sysstat": {"hosts": [{"nodename": "gen", "number-of-cpus": 2, "statistics": rows, **host}]}}
+
+
+def row(second: int, idle: float, iowait: float = 0.0, utc: int = 1, **more: Any) -> dict[str, Any]:
+    load = [{"cpu": "all", "idle": idle, "iowait": iowait, "steal": 1.5}]
+    load += [{"cpu": str(core), "idle": idle - 5 + 10 * core, "iowait": iowait} for core in (0, 1)]
+    stamp = {"date": "2026-11-29", "time": f"22:00:{second:02d}", "utc": utc, "interval": 1}
+    return {"timestamp": stamp, "cpu-load": load, **more}
+
+
+def test_sadf_busy_is_all_but_idle_and_iowait() -> None:
+    memory = {"memfree": 10, "memused": 600, "memused-percent": 60.0, "avail": 400}
+    item = sadf([row(2, 70.0, 10.0, memory=memory), row(1, 90.0)])
+    assert looks_like_sadf(item)
+    (host,) = read_sadf(item, "h.json")
+    assert host.stamp_ns.tolist() == [(T + 1) * 10**9, (T + 2) * 10**9]  # sorted
+    assert host.cpu_busy_percent.tolist() == [10.0, 20.0]
+    assert host.core_busy_percent is not None
+    assert host.core_busy_percent.tolist() == [[15.0, 5.0], [25.0, 15.0]]
+    assert host.steal_percent is not None
+    assert host.mem_used_percent is not None
+    assert host.mem_used_percent[1] == pytest.approx(60.0)  # 600 of 1,000; the rest is available
+    assert (host.host, host.cores) == ("gen", 2)
+
+
+def test_sadf_local_times_and_missing_cpu_are_refused() -> None:
+    with pytest.raises(UnusableHost, match="local"):
+        read_sadf(sadf([row(1, 90.0, utc=0)]), "h")
+    with pytest.raises(UnusableHost, match="no CPU"):
+        read_sadf(sadf([]), "h")
+
+
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        ["2026-11-29T22:00:01Z", "2026-11-29T22:00:02Z"],
+        ["2026-11-30T03:30:01+05:30", "2026-11-30T03:30:02.000+05:30"],
+        [str(T + 1), str(T + 2)],
+        [f"{T + 1}000", f"{T + 2}000"],
+        [f"{T + 1}000000000", f"{T + 2}000000000"],
+        [f"{T + 1}.0", f"{T + 2}.0"],
+    ],
+)
+def test_csv_stamps_in_every_form(stamps: list[str]) -> None:
+    text = "timestamp,cpu_busy_percent\n" + "".join(f"{s},{10 * i + 5}\n" for i, s in enumerate(stamps))
+    assert looks_like_host_csv(text)
+    host = read_host_csv(text, "host.csv")
+    assert host.stamp_ns.tolist() == [(T + 1) * 10**9, (T + 2) * 10**9]
+    assert host.cpu_busy_percent.tolist() == [5.0, 15.0]
+    assert host.interval_s.tolist() == [1.0, 1.0]
+
+
+def test_csv_columns_and_rows_left_out() -> None:
+    text = (
+        "\ufefftimestamp, cpu1_busy_percent, cpu_busy_percent, cpu0_busy_percent, mem_used_percent\n"
+        "2026-11-29T22:00:01Z,4,3,2,50\n2026-11-29T22:00:02Z,,,,\nrubbish,1,1,1,1\n2026-11-29T22:00:03Z,8,7,6,60\n"
+    )
+    host = read_host_csv(text, "host.csv")
+    assert host.cpu_busy_percent.tolist() == [3.0, 7.0]
+    assert host.core_busy_percent is not None
+    assert host.core_busy_percent.tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    assert host.mem_used_percent is not None
+    assert np.array_equal(host.mem_used_percent, [50.0, 60.0])
+    assert "2 rows" in host.notes[0]
+
+
+def test_csv_without_a_zone_or_a_usable_row_is_refused() -> None:
+    with pytest.raises(UnusableHost, match="zone"):
+        read_host_csv("timestamp,cpu_busy_percent\n2026-11-29 22:00:01,5\n", "h")
+    with pytest.raises(UnusableHost, match="no row"):
+        read_host_csv("timestamp,cpu_busy_percent\n2026-11-29T22:00:01Z,NaN\n", "h")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=200))
+def test_any_table_is_read_or_refused(rest: str) -> None:
+    with contextlib.suppress(UnusableHost):
+        read_host_csv("timestamp,cpu_busy_percent\n" + rest, "h")
+
+
+def test_the_same_22_seconds_in_sadf(shared: Path) -> None:
+    path = shared / "real" / "host" / "generated" / "sadf_j_A.json"
+    (host,) = read_sadf(json.loads(path.read_text()), path.name)
+    assert (np.diff(host.stamp_ns) == 10**9).all()
+    assert 20 <= len(host.stamp_ns) <= 26
+    assert host.cpu_busy_percent.mean() > 50  # the host was busy in that window
