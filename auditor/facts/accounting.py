@@ -1,0 +1,170 @@
+"""Every planned start accounted for: completed, interrupted, dropped, silent, not reached, in flight.
+
+Definitions: docs/semantics.md §1. planned = completed + interrupted + dropped + silent + not_reached +
+in_flight_at_end, per (generator, scenario); sums are made after that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from auditor.evidence import LOOPING_EXECUTORS
+from auditor.facts.iterations import Iterations, KeyIterations
+from auditor.facts.keys import Key
+from auditor.facts.plan import KeyPlan, Plan
+from auditor.facts.store import provides
+from auditor.facts.timeline import KeyTimeline, Timeline
+
+EDGE_S = Fraction(5, 1000)
+"""Lag at the end of a schedule within which a healthy k6 may still lose a start."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Counts of one key. None where the executor makes the word meaningless (a closed plan has no slots)."""
+
+    key: Key
+    planned: int | None
+    started: int
+    completed: int
+    interrupted: int
+    dropped: int | None
+    drops_known: bool
+    """Whether absence of drops means zero: the evidence is complete and the executor can drop."""
+    silent: int | None
+    """Forgotten starts beyond the allowance; 0 within it."""
+    silent_exact: int | None
+    """planned − started − dropped − not_reached − in flight, before the allowance; may be negative."""
+    not_reached: int | None
+    in_flight_at_end: int | None
+    allowance: int
+    """e = 1 + ⌈rate at the end × 5 ms⌉."""
+
+    @property
+    def over(self) -> int:
+        """Starts and drops beyond plan and allowance (semantics §1); 0 if there are none."""
+        if self.silent_exact is None or self.silent_exact >= -self.allowance:
+            return 0
+        return -self.silent_exact
+
+
+@dataclass(frozen=True)
+class InWindow:
+    """Counts of one key inside its measurement window."""
+
+    slots: int | None
+    started: int
+    completed: int
+    interrupted: int
+    dropped: int
+    silent: int
+    """Located here only if the whole scenario lost more than its allowance."""
+
+    @property
+    def lost(self) -> int:
+        return self.dropped + self.silent
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """Whole scenarios and windows, by key."""
+
+    whole: Mapping[Key, Account]
+    window: Mapping[Key, InWindow]
+
+    def scenario(self, name: str) -> list[Account]:
+        return [account for key, account in self.whole.items() if key.scenario == name]
+
+
+def total(values: Iterable[int | None]) -> int | None:
+    """The sum, or None if any part is None."""
+    found = list(values)
+    return None if not found or any(v is None for v in found) else sum(v for v in found if v is not None)
+
+
+@provides
+def accounting(iterations: Iterations, plan: Plan, timeline: Timeline) -> Accounting:
+    """Account for every planned start of every key."""
+    whole: dict[Key, Account] = {}
+    window: dict[Key, InWindow] = {}
+    for key, found in iterations.by_key.items():
+        clock = timeline.keys[key]
+        complete = timeline.ends[key.generator].complete
+        early = timeline.ends[key.generator].ended_early
+        whole[key] = account = _account(key, found, plan.keys.get(key), clock, complete, early)
+        window[key] = _in_window(found, plan.keys.get(key), clock, account)
+    return Accounting(whole, window)
+
+
+def _account(
+    key: Key,
+    found: KeyIterations,
+    plan: KeyPlan | None,
+    clock: KeyTimeline,
+    complete: bool,
+    ended_early: bool,
+) -> Account:
+    schedule = plan.schedule if plan is not None else None
+    closed = plan is not None and plan.is_closed
+    if plan is None or schedule is None:
+        return Account(
+            key=key,
+            planned=None,
+            started=found.started,
+            completed=found.completed,
+            interrupted=found.interrupted,
+            dropped=None if closed else found.dropped,
+            drops_known=complete and not closed,
+            silent=None,
+            silent_exact=None,
+            not_reached=None,
+            in_flight_at_end=None,
+            allowance=1,
+        )
+    allowance = 1 + math.ceil(schedule.end_per_s * EDGE_S)
+    not_reached = schedule.slots_between(clock.reached_s, schedule.duration_s) if ended_early else 0
+    left = schedule.total - found.started - found.dropped - not_reached
+    in_flight = min(max(left, 0), plan.max_vus or 0) if ended_early else 0
+    left -= in_flight
+    return Account(
+        key=key,
+        planned=schedule.total,
+        started=found.started,
+        completed=found.completed,
+        interrupted=found.interrupted,
+        dropped=found.dropped,
+        drops_known=complete,
+        silent=left if left > allowance else 0,
+        silent_exact=left,
+        not_reached=not_reached,
+        in_flight_at_end=in_flight,
+        allowance=allowance,
+    )
+
+
+def _in_window(found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, account: Account) -> InWindow:
+    schedule = plan.schedule if plan is not None else None
+    inside = clock.inside(found.start_ns)
+    # Interrupted iterations have no start time; they were running when the scenario (or the evidence) ended.
+    interrupted = 0 if clock.cut_right or clock.window_s <= 0 else found.interrupted
+    dropped = int(found.drop_count[clock.inside(found.drop_ns)].sum())
+    completed = int(inside.sum())
+    if clock.window_s <= 0:
+        completed = dropped = 0
+    slots = None if schedule is None else schedule.slots_between(clock.from_s, clock.to_s)
+    silent = 0
+    if slots is not None and account.silent:
+        in_flight = account.in_flight_at_end or 0
+        silent = min(max(slots - completed - interrupted - dropped - in_flight, 0), account.silent)
+    can_drop = plan is None or plan.executor not in LOOPING_EXECUTORS
+    return InWindow(
+        slots=slots,
+        started=completed + interrupted,
+        completed=completed,
+        interrupted=interrupted,
+        dropped=dropped if can_drop else 0,
+        silent=silent,
+    )

@@ -1,0 +1,88 @@
+"""Iterations in flight, and whether the VU pool was large enough (docs/semantics.md §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from auditor.facts.delivery import Delivery
+from auditor.facts.iterations import Iterations, KeyIterations
+from auditor.facts.keys import Key
+from auditor.facts.plan import Plan
+from auditor.facts.samples import Ints
+from auditor.facts.store import provides
+from auditor.facts.timeline import KeyTimeline, Timeline
+
+PINNED_SHARE = 0.95
+
+
+@dataclass(frozen=True)
+class VuPool:
+    """The VU pool of one arrival-rate key over its window."""
+
+    key: Key
+    max_vus: int
+    needed_vus: float
+    """Little's law: peak rate × mean iteration duration of the worst tumbling window."""
+    pinned_s: float
+    """Seconds of the window with in-flight ≥ 0.95 × max VUs."""
+    peak_in_flight: int
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Pools of the keys with a known schedule and VU limit."""
+
+    pools: Mapping[Key, VuPool]
+
+
+@provides
+def backlog(plan: Plan, timeline: Timeline, iterations: Iterations, delivery: Delivery) -> Backlog:
+    """In-flight from starts and ends, never from the `vus` gauge."""
+    pools: dict[Key, VuPool] = {}
+    for key, one in plan.keys.items():
+        if one.schedule is None or one.support or not one.max_vus:
+            continue
+        found, clock = iterations.by_key[key], timeline.keys[key]
+        if not len(found.start_ns):
+            continue
+        times, level = in_flight(found)
+        limit = PINNED_SHARE * one.max_vus
+        pools[key] = VuPool(
+            key=key,
+            max_vus=one.max_vus,
+            needed_vus=float(one.schedule.peak_per_s) * _worst_mean_s(found, clock, delivery, key),
+            pinned_s=_time_at_least(times, level, limit, clock) / 1e9,
+            peak_in_flight=int(level.max()),
+        )
+    return Backlog(pools)
+
+
+def in_flight(found: KeyIterations) -> tuple[Ints, Ints]:
+    """(time, level from that time on), one entry a start or end; at one instant ends come first."""
+    times = np.concatenate([found.end_ns, found.start_ns])
+    steps = np.concatenate([np.full(len(found.end_ns), -1), np.full(len(found.start_ns), 1)])
+    order = np.argsort(times, kind="stable")
+    return times[order], np.cumsum(steps[order])
+
+
+def _time_at_least(times: Ints, level: Ints, limit: float, clock: KeyTimeline) -> int:
+    """ns inside the window during which the level is at least ``limit``."""
+    low, high = clock.from_ns, clock.to_ns
+    start = np.clip(times[:-1], low, high)
+    end = np.clip(times[1:], low, high)
+    return int((end - start)[level[:-1] >= limit].sum())
+
+
+def _worst_mean_s(found: KeyIterations, clock: KeyTimeline, delivery: Delivery, key: Key) -> float:
+    """The largest mean iteration duration among the key's tumbling windows (by start), in seconds."""
+    windows = delivery.windows.get(str(key)) or delivery.windows.get(key.scenario) or ()
+    worst = 0.0
+    for window in windows:
+        first = np.searchsorted(found.start_ns, clock.at_ns(window.from_s))
+        last = np.searchsorted(found.start_ns, clock.at_ns(window.to_s))
+        if last > first:
+            worst = max(worst, float(found.duration_ms[first:last].mean()))
+    return worst / 1000

@@ -1,0 +1,260 @@
+"""Was the load delivered: over the whole window, stage by stage, and in tumbling 10 s windows.
+
+Definitions: docs/semantics.md §2. Every count is per key on the key's own clock, then summed over the
+generators of a scenario, then over the scenarios; the sum alone never passes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from auditor.facts.accounting import Accounting
+from auditor.facts.iterations import Iterations, KeyIterations
+from auditor.facts.keys import Key
+from auditor.facts.plan import KeyPlan, Plan
+from auditor.facts.schedule import tumbling_edges
+from auditor.facts.store import provides
+from auditor.facts.timeline import KeyTimeline, Timeline
+
+TOLERANCE = 50
+"""1/50: started may differ from planned by exactly 2 %."""
+SMALL_SLOTS, SMALL_DEFICIT = 150, 3
+"""A stretch of fewer slots than this may lack this many."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Planned and started of one stretch; times on the scenario's own clock."""
+
+    scope: str
+    """"all", a scenario, or a key in words."""
+    scenario: str
+    generator: str
+    index: int
+    from_s: Fraction
+    to_s: Fraction
+    slots: int
+    started: int
+    keys: int = 1
+    """How many keys were summed: each may differ by one at its edge."""
+
+    @property
+    def deficit(self) -> int:
+        return self.slots - self.started
+
+    @property
+    def ratio(self) -> float:
+        """Started ÷ planned; 1 where nothing was planned, and where a deficit is too small to count."""
+        if self.slots <= 0 or 0 <= self.deficit <= SMALL_DEFICIT:
+            return 1.0
+        return self.started / self.slots
+
+    def within(self) -> bool:
+        """|started − N*| ≤ max(N*/50, 1 per key), in integers."""
+        return abs(self.deficit) * TOLERANCE <= max(self.slots, TOLERANCE * self.keys)
+
+    def stage_within(self) -> bool:
+        """The same, with the tolerance of a stage with few slots."""
+        if self.slots < SMALL_SLOTS:
+            return abs(self.deficit) <= max(SMALL_DEFICIT, self.keys)
+        return self.within()
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Stretches of every open scenario with a known plan; the per-key ones and the sums."""
+
+    whole: tuple[Stretch, ...]
+    stages: tuple[Stretch, ...]
+    windows: Mapping[str, tuple[Stretch, ...]]
+    """By scope (a scenario's sum, and each key where there are several), in time order."""
+
+    @property
+    def worst_window(self) -> Stretch | None:
+        every = [w for windows in self.windows.values() for w in windows if w.slots > 0]
+        return min(every, key=lambda w: w.ratio, default=None)
+
+
+@provides
+def delivery(plan: Plan, timeline: Timeline, iterations: Iterations, accounting: Accounting) -> Delivery:
+    """Planned against started, for every key with a schedule that is not declared support."""
+    keyed = [
+        (one, timeline.keys[key], iterations.by_key[key])
+        for key, one in plan.keys.items()
+        if one.schedule is not None and not one.support and key in timeline.keys
+    ]
+    whole: list[Stretch] = []
+    stages: list[Stretch] = []
+    windows: dict[str, tuple[Stretch, ...]] = {}
+    for scenario in dict.fromkeys(one.key.scenario for one, _, _ in keyed):
+        mine = [entry for entry in keyed if entry[0].key.scenario == scenario]
+        parts = [_whole(one, clock, accounting) for one, clock, _ in mine]
+        if len(mine) > 1:
+            whole += parts
+            for one, clock, found in mine:
+                stages += _stages([(one, clock, found)], str(one.key), one.key.generator)
+                windows[str(one.key)] = _windows([(one, clock, found)], str(one.key), one.key.generator)
+        whole.append(_sum(parts, scenario, scenario))
+        stages += _stages(mine, scenario, "")
+        windows[scenario] = _windows(mine, scenario, "")
+    sums = [s for s in whole if s.scope == s.scenario]
+    if len(sums) > 1:
+        whole.append(_sum(sums, "all", ""))
+    return Delivery(tuple(whole), tuple(stages), windows)
+
+
+def _whole(one: KeyPlan, clock: KeyTimeline, accounting: Accounting) -> Stretch:
+    counts = accounting.window[one.key]
+    # Iterations in flight where the evidence was cut off began, but left no sample to count.
+    in_flight = accounting.whole[one.key].in_flight_at_end or 0
+    slots = max((counts.slots or 0) - (in_flight if clock.window_s > 0 else 0), 0)
+    return Stretch(
+        str(one.key),
+        one.key.scenario,
+        one.key.generator,
+        0,
+        clock.from_s,
+        clock.to_s,
+        slots,
+        counts.started,
+    )
+
+
+def _sum(parts: Sequence[Stretch], scope: str, scenario: str) -> Stretch:
+    return Stretch(
+        scope,
+        scenario,
+        "",
+        0,
+        min(p.from_s for p in parts),
+        max(p.to_s for p in parts),
+        sum(p.slots for p in parts),
+        sum(p.started for p in parts),
+        sum(p.keys for p in parts),
+    )
+
+
+Keyed = tuple[KeyPlan, KeyTimeline, KeyIterations]
+
+
+def _stages(mine: Sequence[Keyed], scope: str, generator: str) -> list[Stretch]:
+    """Stages of the (equal) plans, each cut to the window; interrupted iterations count in the last."""
+    schedule = mine[0][0].schedule
+    assert schedule is not None
+    found: list[Stretch] = []
+    for index, stage in enumerate(schedule.stages):
+        slots = started = 0
+        from_s, to_s = stage.start_s, stage.end_s
+        for one, clock, iterations in mine:
+            assert one.schedule is not None
+            low = max(stage.start_s, clock.from_s)
+            high = min(stage.end_s, clock.to_s)
+            if high <= low:
+                continue
+            from_s, to_s = low, high
+            slots += one.schedule.slots_between(low, high)
+            started += _starts(clock, iterations, low, high)
+            if high == clock.to_s and not clock.cut_right:
+                started += iterations.interrupted
+        if slots or started:
+            found.append(
+                Stretch(
+                    scope,
+                    mine[0][0].key.scenario,
+                    generator,
+                    index + 1,
+                    from_s,
+                    to_s,
+                    slots,
+                    started,
+                    len(mine),
+                )
+            )
+    return found
+
+
+def _starts(clock: KeyTimeline, found: KeyIterations, low: Fraction, high: Fraction) -> int:
+    """Starts in [low, high) of the scenario's clock; the scenario's own ends cut nothing."""
+    first = 0 if low <= 0 else int(np.searchsorted(found.start_ns, clock.at_ns(low)))
+    last = len(found.start_ns)
+    if high < clock.to_s or clock.cut_right:
+        last = int(np.searchsorted(found.start_ns, clock.at_ns(high)))
+    return max(last - first, 0)
+
+
+def _windows(mine: Sequence[Keyed], scope: str, generator: str) -> tuple[Stretch, ...]:
+    to_s = min(clock.to_s for _, clock, _ in mine)
+    from_s = mine[0][1].from_s
+    schedules = [one.schedule for one, _, _ in mine if one.schedule is not None]
+    edges = tumbling_edges(schedules, from_s, to_s)
+    found = []
+    for index, (low, high) in enumerate(itertools.pairwise(edges)):
+        last = index == len(edges) - 2
+        slots = started = 0
+        for one, clock, iterations in mine:
+            assert one.schedule is not None
+            end = clock.to_s if last else high
+            slots += one.schedule.slots_between(low, end)
+            started += _starts(clock, iterations, low, end)
+        found.append(
+            Stretch(scope, mine[0][0].key.scenario, generator, index + 1, low, high, slots, started, len(mine))
+        )
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class LoadLost:
+    """Whether the run lost load, by scenario: what "with drops or lag" means in a rule (semantics §7)."""
+
+    scenarios: Mapping[str, str]
+    """Scenario -> why, for those that did."""
+
+    @property
+    def any(self) -> bool:
+        return bool(self.scenarios)
+
+    def of(self, scenario: str) -> str:
+        return self.scenarios.get(scenario, "")
+
+
+WINDOW_INVALID = 0.90
+WINDOW_SHORT = 0.98
+
+
+def short_windows(windows: Sequence[Stretch]) -> tuple[list[Stretch], bool]:
+    """The windows below 98 %, and whether they are beyond OL03's invalid limit: any below 90 %, or more
+    than max(1, 1 %) of them below 98 %."""
+    short = [w for w in windows if w.ratio < WINDOW_SHORT]
+    grave = any(w.ratio < WINDOW_INVALID for w in short) or len(short) > max(1.0, len(windows) / 100)
+    return short, grave
+
+
+@provides
+def load_lost(delivery: Delivery, accounting: Accounting) -> LoadLost:
+    """(dropped + silent) / N* ≥ 1 %, or OL01's or OL03's quantity beyond its invalid limit."""
+    found: dict[str, str] = {}
+    for stretch in delivery.whole:
+        if stretch.scope != stretch.scenario:
+            continue
+        counts = [c for k, c in accounting.window.items() if k.scenario == stretch.scenario]
+        lost = sum(c.lost for c in counts)
+        slots = sum(c.slots or 0 for c in counts)
+        if slots and lost * 100 >= slots:
+            found[stretch.scenario] = f"{lost} of {slots} planned starts were dropped or silent"
+        elif not stretch.within() and stretch.deficit > 0:
+            found[stretch.scenario] = f"{stretch.started} of {stretch.slots} planned starts were made"
+    for windows in delivery.windows.values():
+        short, grave = short_windows(windows)
+        if grave:
+            worst = min(short, key=lambda w: w.ratio)
+            found.setdefault(worst.scenario, f"a 10 s window delivered {worst.ratio:.1%} of its plan")
+    return LoadLost(found)
+
+
+def key_of(stretch: Stretch) -> Key:
+    return Key(stretch.generator, stretch.scenario)

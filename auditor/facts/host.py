@@ -1,0 +1,251 @@
+"""The generator's own load over the measurement window (docs/semantics.md §7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from auditor.evidence import Evidence, HostSeries
+from auditor.facts.samples import Floats
+from auditor.facts.store import Unknown, provides
+from auditor.facts.timeline import Timeline, union_s
+
+NS_PER_S = 1_000_000_000
+LEAST_COVERAGE = 0.95
+LONGEST_STEP_S = 10.0
+_MEND = (
+    "record the generator's CPU while the test runs, e.g. `sar -o host.sa 1` and "
+    "`sadf -j host.sa -- -u ALL -P ALL -r ALL > host.sadf.json`, and keep it beside the points"
+)
+
+
+@dataclass(frozen=True)
+class HostLoad:
+    """One host over the window of the generators it covers. Percent of all its cores."""
+
+    path: str
+    host: str
+    covers: tuple[str, ...]
+    """Generators ("" for the only one)."""
+    shared: bool
+    """Whether it is one file for several generators."""
+    coverage: float
+    """Share of the window inside the union of (stamp − interval, stamp]."""
+    step_s: float
+    cores: int | None
+    mean_percent: float
+    p95_percent: float
+    max_5s_percent: float
+    max_5s_at_ns: int
+    worst_core_percent: float | None
+    """The highest 10 s mean of any single core."""
+    worst_core: int | None
+    hot_core_ns: tuple[tuple[int, int, int], ...]
+    """(core, from, to) of every 10 s in which a core is busier than 80 %."""
+    steal_mean_percent: float | None
+    mem_used_max_percent: float | None
+    swap_in_max_per_s: float | None
+
+    @property
+    def usable(self) -> bool:
+        return self.coverage >= LEAST_COVERAGE and self.step_s <= LONGEST_STEP_S
+
+
+@dataclass(frozen=True)
+class GeneratorLoad:
+    """Hosts with metrics, and the generators that have none."""
+
+    hosts: tuple[HostLoad, ...]
+    uncovered: Mapping[str, str]
+    """Generator -> why nothing usable covers it."""
+
+
+HOT_CORE_PERCENT = 80.0
+
+
+@provides
+def generator_load(evidence: Evidence, timeline: Timeline) -> GeneratorLoad:
+    """Every generator's host over its window.
+
+    Raises:
+        Unknown: if no host metrics were found at all.
+    """
+    own = any(g.hosts for g in evidence.generators)
+    if not own and not evidence.shared_hosts:
+        raise Unknown("no host metrics of the generator were found", _MEND)
+    hosts: list[HostLoad] = []
+    uncovered: dict[str, str] = {}
+    for generator in evidence.generators:
+        span = _window_ns(timeline, [generator.name])
+        if span is None:
+            uncovered[generator.name] = "no window to cover"
+            continue
+        mine = generator.hosts
+        if not mine and not own and len(_hosts(evidence.shared_hosts)) == 1:
+            continue  # covered below, once for all
+        if not mine and len(evidence.generators) == 1:
+            mine = evidence.shared_hosts
+        found = [load for h in mine if (load := _load(h, span, (generator.name,), False)) is not None]
+        hosts += found
+        if not found:
+            uncovered[generator.name] = (
+                "its host metrics lie outside the window" if mine else "it has no host metrics"
+            )
+    if not own and len(evidence.generators) > 1:
+        hosts += _shared(evidence, timeline, uncovered)
+    for load in hosts:
+        if not load.usable:
+            for name in load.covers:
+                uncovered.setdefault(name, _why(load))
+    return GeneratorLoad(tuple(hosts), uncovered)
+
+
+def _shared(evidence: Evidence, timeline: Timeline, uncovered: dict[str, str]) -> list[HostLoad]:
+    names = tuple(g.name for g in evidence.generators)
+    span = _window_ns(timeline, names)
+    if span is None or len(_hosts(evidence.shared_hosts)) != 1:
+        for name in names:
+            uncovered.setdefault(name, "host metrics of several hosts lie beside the folders: whose is whose?")
+        return []
+    found = [load for h in evidence.shared_hosts if (load := _load(h, span, names, True)) is not None]
+    if not found:
+        uncovered |= dict.fromkeys(names, "the host metrics lie outside the window")
+    return found
+
+
+def _hosts(series: tuple[HostSeries, ...]) -> set[str]:
+    return {s.host or s.path for s in series}
+
+
+def _why(load: HostLoad) -> str:
+    if load.step_s > LONGEST_STEP_S:
+        return f"{load.path} has a sample only every {load.step_s:g} s (at most {LONGEST_STEP_S:g} s)"
+    return f"{load.path} covers {load.coverage:.1%} of the window (95 % needed)"
+
+
+def _window_ns(timeline: Timeline, names: tuple[str, ...] | list[str]) -> tuple[int, int] | None:
+    spans = [
+        (c.from_ns, c.to_ns)
+        for k, c in timeline.keys.items()
+        if k.generator in names and c.origin_ns is not None and c.window_s > 0
+    ]
+    return (min(s for s, _ in spans), max(e for _, e in spans)) if spans else None
+
+
+def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], shared: bool) -> HostLoad | None:
+    start, end = span
+    interval_ns = np.rint(series.interval_s * NS_PER_S).astype(np.int64)
+    begin = series.stamp_ns - interval_ns
+    inside = (series.stamp_ns > start) & (begin < end) & np.isfinite(series.cpu_busy_percent)
+    if not inside.any():
+        return None
+    busy = series.cpu_busy_percent[inside]
+    length_s = series.interval_s[inside]
+    stamps = series.stamp_ns[inside]
+    step_s = float(length_s.max())
+    best, best_at = _highest_mean(busy, length_s, stamps, 5.0)
+    core, core_percent, hot = _cores(series, inside, length_s, stamps)
+    return HostLoad(
+        path=series.path,
+        host=series.host,
+        covers=covers,
+        shared=shared,
+        coverage=_coverage(begin[inside], stamps, start, end),
+        step_s=step_s,
+        cores=series.cores,
+        mean_percent=float(np.average(busy, weights=np.maximum(length_s, 1e-9))),
+        p95_percent=float(np.percentile(busy, 95)),
+        max_5s_percent=best,
+        max_5s_at_ns=best_at,
+        worst_core_percent=core_percent,
+        worst_core=core,
+        hot_core_ns=hot,
+        steal_mean_percent=_mean(series.steal_percent, inside),
+        mem_used_max_percent=_max(series.mem_used_percent, inside),
+        swap_in_max_per_s=_max(series.swap_in_pages_per_s, inside),
+    )
+
+
+def _coverage(begin: np.ndarray, stamps: np.ndarray, start: int, end: int) -> float:
+    """Share of [start, end] inside the union of (begin, stamp]; one interval at each edge is forgiven."""
+    from fractions import Fraction
+
+    forgiven = int((stamps - begin).max())
+    low, high = start + forgiven, end - forgiven
+    if high <= low:
+        low, high = start, end
+        begin = begin - forgiven
+        stamps = stamps + forgiven
+    spans = [
+        (Fraction(int(max(b, low))), Fraction(int(min(s, high))))
+        for b, s in zip(begin, stamps, strict=True)
+        if s > low and b < high
+    ]
+    return float(union_s(spans) / (high - low)) if high > low else 0.0
+
+
+def _runs(length_s: Floats, stamps: np.ndarray, span_s: float) -> list[tuple[int, int]]:
+    """Index ranges of consecutive samples that fill ``span_s``, at least two of them."""
+    begin_s = stamps / NS_PER_S - length_s
+    found = []
+    first = 0
+    for last in range(len(stamps)):
+        if last and begin_s[last] - stamps[last - 1] / NS_PER_S > 0.5 * length_s[last]:
+            first = last  # a hole: the samples are not consecutive
+        while first < last - 1 and stamps[last] / NS_PER_S - begin_s[first + 1] >= span_s - 1e-6:
+            first += 1
+        if last > first and stamps[last] / NS_PER_S - begin_s[first] >= span_s - 1e-6:
+            found.append((first, last + 1))
+    return found
+
+
+def _highest_mean(values: Floats, length_s: Floats, stamps: np.ndarray, span_s: float) -> tuple[float, int]:
+    """The highest mean over consecutive samples that fill the span; the plain maximum of too short a series."""
+    best, at = -1.0, 0
+    for first, last in _runs(length_s, stamps, span_s):
+        mean = float(np.average(values[first:last], weights=np.maximum(length_s[first:last], 1e-9)))
+        if mean > best:
+            best, at = mean, int(stamps[last - 1])
+    if best < 0:
+        index = int(np.argmax(values))
+        return float(values[index]), int(stamps[index])
+    return best, at
+
+
+def _cores(
+    series: HostSeries, inside: np.ndarray, length_s: Floats, stamps: np.ndarray
+) -> tuple[int | None, float | None, tuple[tuple[int, int, int], ...]]:
+    if series.core_busy_percent is None:
+        return None, None, ()
+    table = series.core_busy_percent[inside]
+    runs = _runs(length_s, stamps, 10.0)
+    worst: tuple[float, int] = (-1.0, 0)
+    hot: list[tuple[int, int, int]] = []
+    for core in range(table.shape[1]):
+        column = table[:, core]
+        known = np.isfinite(column)
+        for first, last in runs:
+            if not known[first:last].all():
+                continue
+            mean = float(np.average(column[first:last], weights=np.maximum(length_s[first:last], 1e-9)))
+            worst = max(worst, (mean, core))
+            if mean > HOT_CORE_PERCENT:
+                begin = int(stamps[first] - length_s[first] * NS_PER_S)
+                hot.append((core, begin, int(stamps[last - 1])))
+        if not runs and known.any():
+            worst = max(worst, (float(column[known].max()), core))
+    return (worst[1], worst[0], tuple(hot)) if worst[0] >= 0 else (None, None, ())
+
+
+def _mean(column: Floats | None, inside: np.ndarray) -> float | None:
+    if column is None or not np.isfinite(column[inside]).any():
+        return None
+    return float(np.nanmean(column[inside]))
+
+
+def _max(column: Floats | None, inside: np.ndarray) -> float | None:
+    if column is None or not np.isfinite(column[inside]).any():
+        return None
+    return float(np.nanmax(column[inside]))

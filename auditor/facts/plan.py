@@ -1,0 +1,318 @@
+"""What was planned: which options really ran, and the schedule of every (generator, scenario).
+
+Definitions: docs/semantics.md §9 and §10. The banner decides which options ran; the exact numbers come from
+`k6 inspect` where it agrees with the banner to the banner's printed rounding. What disagrees is kept as a
+disagreement, never chosen over silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from auditor.evidence import (
+    ITERATION_EXECUTORS,
+    LOOPING_EXECUTORS,
+    OPEN_EXECUTORS,
+    BannerScenario,
+    Console,
+    Declared,
+    Evidence,
+    GeneratorEvidence,
+    Options,
+    ScenarioOptions,
+)
+from auditor.facts.keys import Key
+from auditor.facts.schedule import Schedule
+from auditor.facts.store import provides
+
+PRINTED = Fraction(51, 10000)
+"""Half a unit of the banner's second decimal, and a little for the rounding of a float."""
+
+
+@dataclass(frozen=True)
+class KeyPlan:
+    """What one generator was to run of one scenario; rates and VUs are its own share."""
+
+    key: Key
+    executor: str
+    """k6's name of the executor, or "" if nothing says it."""
+    source: str
+    """Where the numbers come from, in words."""
+    schedule: Schedule | None = None
+    start_time_s: Fraction = Fraction(0)
+    duration_s: Fraction | None = None
+    """Planned length without gracefulStop; None where the plan gives no end (iterations, unknown)."""
+    graceful_stop_s: Fraction = Fraction(30)
+    max_vus: int | None = None
+    """V: configured maxVUs of an arrival-rate executor, VUs of the others."""
+    pre_allocated_vus: int | None = None
+    closed_declared: bool = False
+    support: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.executor in OPEN_EXECUTORS
+
+    @property
+    def is_closed(self) -> bool:
+        return self.executor in LOOPING_EXECUTORS or self.executor in ITERATION_EXECUTORS
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Two pieces of evidence that contradict each other about what ran."""
+
+    generator: str
+    scenario: str
+    message: str
+    grave: bool
+    """Executor, rate or scenario names differ (the rest is a warning)."""
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of the global plan that a generator runs."""
+
+    generator: str
+    fraction: Fraction
+    segment: tuple[Fraction, Fraction] | None
+    percent: Fraction | None
+    source: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of every key, in the order of generators and scenarios."""
+
+    keys: Mapping[Key, KeyPlan]
+    disagreements: tuple[Disagreement, ...]
+    shares: Mapping[str, Share]
+    without_banner: tuple[str, ...]
+    """Generators whose plan rests on options alone, since they left no banner."""
+
+    def measured(self) -> list[KeyPlan]:
+        """Plans of the scenarios that count: not seeding, not probes."""
+        return [plan for plan in self.keys.values() if not plan.support]
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key.scenario for key in self.keys))
+
+    def of_scenario(self, scenario: str) -> list[KeyPlan]:
+        return [plan for key, plan in self.keys.items() if key.scenario == scenario]
+
+
+def share_of(percent: Fraction) -> Fraction:
+    """The nearest k/n to a percentage printed with two decimals, the smallest n first."""
+    target = percent / 100
+    for n in range(1, 1001):
+        k = round(target * n)
+        if k and abs(Fraction(k, n) - target) <= Fraction(5, 100_000):
+            return Fraction(k, n)
+    return target
+
+
+@provides
+def plan(evidence: Evidence, declared: Declared) -> Plan:
+    """What each generator was to run. Never unknown as a whole: a key may lack a schedule."""
+    keys: dict[Key, KeyPlan] = {}
+    disagreements: list[Disagreement] = []
+    shares: dict[str, Share] = {}
+    without_banner: list[str] = []
+    for generator in evidence.generators:
+        shares[generator.name] = _share(generator)
+        console = generator.console
+        if console is not None and console.has_banner:
+            found = _from_banner(generator, console, shares[generator.name], disagreements)
+        elif generator.options is not None:
+            without_banner.append(generator.name)
+            found = _from_options(generator, generator.options, shares[generator.name])
+        else:
+            found = []
+        for one in found:
+            keys[one.key] = KeyPlan(
+                **{
+                    **{name: getattr(one, name) for name in KeyPlan.__dataclass_fields__},
+                    "closed_declared": declared.is_closed(one.key.scenario),
+                    "support": declared.is_support(one.key.scenario),
+                }
+            )
+    return Plan(keys, tuple(disagreements), shares, tuple(without_banner))
+
+
+def _share(generator: GeneratorEvidence) -> Share:
+    options, console = generator.options, generator.console
+    percent = console.segment_percent if console is not None else None
+    if options is not None and options.execution_segment is not None:
+        start, end = options.execution_segment
+        return Share(generator.name, end - start, (start, end), percent, options.path)
+    if percent is not None and console is not None:
+        return Share(generator.name, share_of(percent), None, percent, console.path)
+    return Share(generator.name, Fraction(1), None, None, "no banner and no segment: taken as the whole")
+
+
+def _from_banner(
+    generator: GeneratorEvidence, console: Console, share: Share, disagreements: list[Disagreement]
+) -> list[KeyPlan]:
+    options = generator.options
+    described = {s.name: s for s in options.scenarios} if options is not None else {}
+
+    def disagree(scenario: str, message: str, grave: bool) -> None:
+        files = console.path if options is None else f"{console.path}, {options.path}"
+        disagreements.append(Disagreement(generator.name, scenario, message, grave, files))
+
+    for text in console.unread:
+        disagree("", f"the banner has a line that cannot be read: {text!r}", True)
+    found = []
+    for banner in console.scenarios:
+        option = described.get(banner.name)
+        if options is not None and option is None and not options.problems:
+            names = ", ".join(described) or "none"
+            disagree(
+                banner.name,
+                f"the banner ran scenario {banner.name!r} ({banner.text}); {options.path} has {names}",
+                True,
+            )
+        differences = _differences(banner, option, share.fraction) if option is not None else []
+        for message, grave in differences:
+            disagree(banner.name, message, grave)
+        key = Key(generator.name, banner.name)
+        if option is not None and options is not None and not differences:
+            found.append(
+                _exact(key, option, share.fraction, banner, f"{options.path}, agreeing with the banner")
+            )
+        else:
+            found.append(_printed(key, banner, console.path))
+    if options is not None:
+        listed = {s.name for s in console.scenarios}
+        for name in described:
+            # A segment may leave a small scenario without work; the banner then omits it.
+            if name not in listed and share.fraction == 1:
+                disagree(name, f"{options.path} has scenario {name!r}; the banner does not list it", True)
+    return found
+
+
+def _differences(banner: BannerScenario, option: ScenarioOptions, share: Fraction) -> list[tuple[str, bool]]:
+    """In words, what the options say otherwise than the banner; with whether it is grave."""
+    if banner.executor != option.executor:
+        return [(f"the banner ran {banner.executor} ({banner.text}); the options say {option.executor}", True)]
+    found: list[tuple[str, bool]] = []
+    if banner.peak_per_s is not None:
+        peak = _peak(option)
+        candidates = {peak * share, peak * _vu_share(banner, option, share)}
+        if all(abs(rate - banner.peak_per_s) > PRINTED for rate in candidates):
+            found.append(
+                (
+                    f"the banner's rate is {float(banner.peak_per_s):.2f}/s; the options ask for "
+                    f"{float(peak * share):.2f}/s",
+                    True,
+                )
+            )
+    if (
+        banner.duration_s is not None
+        and option.duration_s is not None
+        and banner.duration_s != option.duration_s
+    ):
+        found.append(
+            (
+                f"the banner's length is {float(banner.duration_s):g} s; the options say "
+                f"{float(option.duration_s):g} s",
+                True,
+            )
+        )
+    if banner.stages is not None and banner.stages != len(option.stages):
+        found.append((f"the banner has {banner.stages} stages; the options have {len(option.stages)}", True))
+    if banner.start_time_s != option.start_time_s:
+        found.append(
+            (
+                f"startTime differs: {float(banner.start_time_s):g} s and {float(option.start_time_s):g} s",
+                False,
+            )
+        )
+    for name, printed, asked in (
+        ("maxVUs", banner.max_vus, option.max_vus),
+        ("preAllocatedVUs", banner.pre_allocated_vus, option.pre_allocated_vus),
+        ("VUs", banner.vus, option.vus),
+    ):
+        if printed is not None and asked is not None and abs(printed - asked * share) >= 1:
+            found.append((f"the banner has {name} {printed}; the options have {asked}", False))
+    return found
+
+
+def _peak(option: ScenarioOptions) -> Fraction:
+    """The highest rate of the options, as the banner's "Up to" has it: start and targets alike."""
+    if option.rate_per_s is not None:
+        return option.rate_per_s
+    return max([option.start_rate_per_s or Fraction(0), *(target for _, target in option.stages)])
+
+
+def _vu_share(banner: BannerScenario, option: ScenarioOptions, share: Fraction) -> Fraction:
+    """k6 stripes an arrival rate over maxVUs: a segment's part is its part of them."""
+    if banner.max_vus is None or not option.max_vus:
+        return share
+    return Fraction(banner.max_vus, option.max_vus)
+
+
+def _schedule(option: ScenarioOptions) -> Schedule | None:
+    if option.executor == "constant-arrival-rate" and option.rate_per_s and option.duration_s:
+        return Schedule.constant(option.rate_per_s, option.duration_s)
+    if option.executor == "ramping-arrival-rate" and option.stages:
+        return Schedule.ramping(option.start_rate_per_s or Fraction(0), option.stages)
+    return None
+
+
+def _exact(
+    key: Key, option: ScenarioOptions, share: Fraction, banner: BannerScenario | None, source: str
+) -> KeyPlan:
+    schedule = _schedule(option)
+    if schedule is not None:
+        part = _vu_share(banner, option, share) if banner is not None and share != 1 else share
+        schedule = schedule.scaled(part)
+    max_vus = option.max_vus if option.executor in OPEN_EXECUTORS else option.vus
+    pre_allocated = option.pre_allocated_vus
+    if banner is not None:  # already scaled to the segment
+        max_vus = banner.max_vus if banner.max_vus is not None else banner.vus
+        pre_allocated = banner.pre_allocated_vus
+    elif share != 1 and max_vus is not None:
+        max_vus = -(-max_vus * share.numerator // share.denominator)
+    return KeyPlan(
+        key=key,
+        executor=option.executor,
+        source=source,
+        schedule=schedule,
+        start_time_s=option.start_time_s,
+        duration_s=None if option.executor in ITERATION_EXECUTORS else option.duration_s,
+        graceful_stop_s=option.graceful_stop_s,
+        max_vus=max_vus,
+        pre_allocated_vus=pre_allocated,
+    )
+
+
+def _printed(key: Key, banner: BannerScenario, path: str) -> KeyPlan:
+    """From the banner alone: enough for a closed executor, no schedule for an arrival rate."""
+    return KeyPlan(
+        key=key,
+        executor=banner.executor,
+        source=f"{path}, the banner alone",
+        start_time_s=banner.start_time_s,
+        duration_s=None if banner.executor in ITERATION_EXECUTORS else banner.duration_s,
+        graceful_stop_s=banner.graceful_stop_s,
+        max_vus=banner.max_vus if banner.max_vus is not None else banner.vus,
+        pre_allocated_vus=banner.pre_allocated_vus,
+    )
+
+
+def _from_options(generator: GeneratorEvidence, options: Options, share: Share) -> list[KeyPlan]:
+    return [
+        _exact(
+            Key(generator.name, option.name),
+            option,
+            share.fraction,
+            None,
+            f"{options.path}, no banner to confirm it",
+        )
+        for option in options.scenarios
+    ]

@@ -1,0 +1,170 @@
+"""Stalls of the system (completions stop) and pauses of the generator (every stamp stops).
+
+Definitions: docs/semantics.md §5 "Stall", and rules CO02, CO03.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from auditor.facts.iterations import Iterations, KeyIterations
+from auditor.facts.keys import Key
+from auditor.facts.plan import KeyPlan, Plan
+from auditor.facts.samples import Samples
+from auditor.facts.schedule import NS_PER_S
+from auditor.facts.store import Unknown, provides
+from auditor.facts.timeline import KeyTimeline, Timeline
+
+LEAST_GAP_S = 1.0
+FINE_STAMP_NS = 10_000_000
+"""Stamps coarser than 10 ms cannot say when an iteration started (semantics §8)."""
+
+
+@dataclass(frozen=True)
+class Stall:
+    """A gap between two completions of one key; times in ns since the epoch."""
+
+    key: Key
+    from_ns: int
+    to_ns: int
+    limit_s: float
+    due: float
+    """Starts due in the gap: by the plan, else by the rate before it."""
+    started: int
+    planned: bool
+    """Whether ``due`` comes from a plan."""
+    in_window: bool
+    offset_s: float
+    """When the gap began, on the scenario's clock."""
+
+    @property
+    def length_s(self) -> float:
+        return (self.to_ns - self.from_ns) / NS_PER_S
+
+    @property
+    def starts_stopped(self) -> bool:
+        """At least ten starts were due and fewer than half of them were made (closed: fewer than half)."""
+        return (self.due >= 10 or not self.planned) and self.started < self.due / 2
+
+
+@dataclass(frozen=True)
+class Stalls:
+    """All stalls, in order of time."""
+
+    found: tuple[Stall, ...]
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Nothing at all was stamped by a generator for this long."""
+
+    generator: str
+    from_ns: int
+    to_ns: int
+
+    @property
+    def length_s(self) -> float:
+        return (self.to_ns - self.from_ns) / NS_PER_S
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """The longest pause of each generator."""
+
+    longest: Mapping[str, Pause]
+
+
+def require_fine_stamps(samples: Samples) -> None:
+    """Raise Unknown if any generator's stamps are too coarse to order starts."""
+    for one in samples.by_generator.values():
+        if one.read.stamp_resolution_ns > FINE_STAMP_NS and one.read.points > 1:
+            raise Unknown(
+                f"the stamps of {one.path} are only good to {one.read.stamp_resolution_ns / 1e9:g} s",
+                "record with fine stamps (the JSON output has them)",
+            )
+
+
+@provides
+def stalls(iterations: Iterations, plan: Plan, timeline: Timeline, samples: Samples) -> Stalls:
+    """Gaps longer than max(1 s, 10 × median gap, 2 × median iteration duration), per key."""
+    require_fine_stamps(samples)
+    found: list[Stall] = []
+    for key, one in iterations.by_key.items():
+        planned = plan.keys.get(key)
+        if planned is not None and planned.support:
+            continue
+        found += _of(key, one, planned, timeline.keys[key], timeline.ends[key.generator].last_ns)
+    return Stalls(tuple(sorted(found, key=lambda s: s.from_ns)))
+
+
+def _of(
+    key: Key, found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, last_stamp_ns: int | None
+) -> list[Stall]:
+    ends = np.sort(found.end_ns)
+    if len(ends) < 2 or clock.origin_ns is None:
+        return []
+    scenario_end = clock.at_ns(clock.reached_s)
+    if ends[-1] < scenario_end and last_stamp_ns is not None:
+        # No completion up to the scenario's end is a gap too.
+        ends = np.append(ends, min(scenario_end, max(last_stamp_ns, int(ends[-1]))))
+    gaps = np.diff(ends)
+    limit_s = max(
+        LEAST_GAP_S,
+        10 * float(np.median(gaps)) / NS_PER_S,
+        2 * float(np.median(found.duration_ms)) / 1000,
+    )
+    long = np.flatnonzero((gaps > limit_s * NS_PER_S) & (ends[:-1] < scenario_end))
+    return [
+        _stall(key, found, plan, clock, int(ends[i]), int(min(ends[i + 1], scenario_end)), limit_s)
+        for i in long
+    ]
+
+
+def _stall(
+    key: Key,
+    found: KeyIterations,
+    plan: KeyPlan | None,
+    clock: KeyTimeline,
+    from_ns: int,
+    to_ns: int,
+    limit_s: float,
+) -> Stall:
+    assert clock.origin_ns is not None
+    started = int(np.searchsorted(found.start_ns, to_ns) - np.searchsorted(found.start_ns, from_ns))
+    schedule = plan.schedule if plan is not None else None
+    if schedule is not None:
+        slots = schedule.slot_times_ns() + clock.origin_ns
+        due = float(np.searchsorted(slots, to_ns) - np.searchsorted(slots, from_ns))
+    else:
+        # The rate of starts before the gap, over as long as the gap (at least 10 s), but not before the origin.
+        span = max(to_ns - from_ns, 10 * NS_PER_S)
+        since = max(from_ns - span, clock.origin_ns)
+        before = int(np.searchsorted(found.start_ns, from_ns) - np.searchsorted(found.start_ns, since))
+        due = before / max(from_ns - since, 1) * (to_ns - from_ns)
+    return Stall(
+        key=key,
+        from_ns=from_ns,
+        to_ns=to_ns,
+        limit_s=limit_s,
+        due=due,
+        started=started,
+        planned=schedule is not None,
+        in_window=to_ns > clock.from_ns and from_ns < clock.to_ns,
+        offset_s=(from_ns - clock.origin_ns) / NS_PER_S,
+    )
+
+
+@provides
+def pauses(samples: Samples) -> Pauses:
+    """The longest time between two stamps of any metric, per generator (k6 writes `vus` every second)."""
+    longest: dict[str, Pause] = {}
+    for name, one in samples.by_generator.items():
+        if len(one.second_first_ns) < 2:
+            continue
+        gaps = one.second_first_ns[1:] - one.second_last_ns[:-1]
+        at = int(np.argmax(gaps))
+        longest[name] = Pause(name, int(one.second_last_ns[at]), int(one.second_first_ns[at + 1]))
+    return Pauses(longest)

@@ -1,0 +1,114 @@
+"""Facts on demand: each is a frozen dataclass made once by one pure function of other facts.
+
+A provider is a function marked with `provides`; its annotated parameters are the facts it needs and its
+return annotation the fact it makes. A parameter annotated ``X | None`` is optional: it arrives as None when
+X cannot be derived. A fact that cannot be derived raises `Unknown`, which says why and what mends it.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Provider = Callable[..., Any]
+_PROVIDERS: dict[type, Provider] = {}
+
+
+class Unknown(Exception):
+    """The evidence does not say: why, and the one thing that mends it."""
+
+    def __init__(self, reason: str, mend: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.mend = mend
+
+
+def provides(function: Callable[..., T]) -> Callable[..., T]:
+    """Register a function as the maker of the fact that its return annotation names."""
+    hints = typing.get_type_hints(function)
+    kind = hints["return"]
+    if kind in _PROVIDERS:
+        raise TypeError(f"two providers of {kind.__name__}")
+    _PROVIDERS[kind] = function
+    return function
+
+
+def needs(function: Callable[..., Any]) -> dict[str, tuple[type, bool]]:
+    """The facts a function asks for: parameter -> (type, optional)."""
+    hints = typing.get_type_hints(function)
+    hints.pop("return", None)
+    return {name: _split(hint) for name, hint in hints.items()}
+
+
+def _split(hint: Any) -> tuple[type, bool]:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        kinds = [kind for kind in typing.get_args(hint) if kind is not type(None)]
+        return kinds[0], len(kinds) < len(typing.get_args(hint))
+    return hint, False
+
+
+class FactStore:
+    """Makes facts from the given ones (evidence, declarations) and keeps them."""
+
+    def __init__(self, given: Mapping[type, Any]) -> None:
+        self._known: dict[type, Any] = {**given, FactStore: self}
+        self._unknown: dict[type, Unknown] = {}
+        self._making: list[type] = []
+
+    def get(self, kind: type[T]) -> T:
+        """The fact of this type.
+
+        Raises:
+            Unknown: if the evidence does not allow it.
+        """
+        if kind in self._known:
+            return typing.cast(T, self._known[kind])
+        if kind in self._unknown:
+            raise self._unknown[kind]
+        if kind in self._making:
+            raise RuntimeError(f"facts in a circle: {' -> '.join(k.__name__ for k in self._making)}")
+        provider = _PROVIDERS.get(kind)
+        if provider is None:
+            raise LookupError(f"no fact is called {kind.__name__}")
+        self._making.append(kind)
+        try:
+            value = provider(**self.arguments(provider))
+        except Unknown as unknown:
+            self._unknown[kind] = unknown
+            raise
+        finally:
+            self._making.pop()
+        self._known[kind] = value
+        return typing.cast(T, value)
+
+    def why_not(self, kind: type[Any]) -> Unknown | None:
+        """Why a fact cannot be derived; None if it can."""
+        try:
+            self.get(kind)
+        except Unknown as unknown:
+            return unknown
+        return None
+
+    def arguments(
+        self, function: Callable[..., Any], extra: Mapping[type, Any] | None = None
+    ) -> dict[str, Any]:
+        """What to call ``function`` with; ``extra`` values are for this call alone.
+
+        Raises:
+            Unknown: if a required fact cannot be derived.
+        """
+        found: dict[str, Any] = {}
+        for name, (kind, optional) in needs(function).items():
+            if extra is not None and kind in extra:
+                found[name] = extra[kind]
+                continue
+            try:
+                found[name] = self.get(kind)
+            except Unknown:
+                if not optional:
+                    raise
+                found[name] = None
+        return found
