@@ -1,0 +1,149 @@
+"""All that a rule file may import: what a rule is, what it may say, and the facts it may ask for.
+
+A rule is a Python file with a docstring (five fixed headings), ``RULE`` and ``check``. ``check`` names the
+facts it needs in its annotations: ``cpu: GeneratorLoad`` is required (the rule is `unknown` without it),
+``cpu: GeneratorLoad | None`` is optional. It yields `Finding`, `Unknown` and `NotApplicable`; yielding
+nothing is a pass.
+"""
+
+from auditor.engine.audit import SelfCheck
+from auditor.engine.header_rule import answered
+from auditor.engine.rule import (
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    NotApplicable,
+    Quantity,
+    Rule,
+    Scope,
+    Severity,
+)
+from auditor.evidence import (
+    ITERATION_EXECUTORS,
+    LOOPING_EXECUTORS,
+    OPEN_EXECUTORS,
+    Declared,
+    Evidence,
+    GeneratorEvidence,
+)
+from auditor.facts.accounting import Account, Accounting, InWindow, total
+from auditor.facts.backlog import Backlog, VuPool
+from auditor.facts.cardinality import Cardinality, SeriesCount
+from auditor.facts.delivery import Delivery, LoadLost, Stretch, short_windows
+from auditor.facts.errors import Errors
+from auditor.facts.header import Header, HeaderField
+from auditor.facts.host import GeneratorLoad, HostLoad
+from auditor.facts.iterations import Iterations, KeyIterations
+from auditor.facts.keys import Key
+from auditor.facts.latency import Latency, Population
+from auditor.facts.plan import KeyPlan, Plan
+from auditor.facts.quantiles import LABELS, MINIMUM_N, PERCENTILES
+from auditor.facts.requests import GeneratorRequests, Requests
+from auditor.facts.samples import REQUEST_SET, GeneratorSamples, Samples
+from auditor.facts.schedule import Schedule
+from auditor.facts.stalls import Pauses, Stall, Stalls, require_fine_stamps
+from auditor.facts.store import Unknown
+from auditor.facts.thresholds import DropBudget, Thresholds
+from auditor.facts.timeline import GeneratorEnd, KeyTimeline, Timeline
+from auditor.facts.vutime import VuTime
+
+__all__ = [
+    "ITERATION_EXECUTORS",
+    "LABELS",
+    "LOOPING_EXECUTORS",
+    "MINIMUM_N",
+    "OPEN_EXECUTORS",
+    "PERCENTILES",
+    "REQUEST_SET",
+    "Account",
+    "Accounting",
+    "Backlog",
+    "Cardinality",
+    "Declared",
+    "Delivery",
+    "DropBudget",
+    "Errors",
+    "Evidence",
+    "Finding",
+    "Findings",
+    "GeneratorEnd",
+    "GeneratorEvidence",
+    "GeneratorLoad",
+    "GeneratorRequests",
+    "GeneratorSamples",
+    "Header",
+    "HeaderField",
+    "HostLoad",
+    "InWindow",
+    "Iterations",
+    "Key",
+    "KeyIterations",
+    "KeyPlan",
+    "KeyTimeline",
+    "Latency",
+    "Limit",
+    "Limits",
+    "LoadLost",
+    "NotApplicable",
+    "Pauses",
+    "Plan",
+    "Population",
+    "Quantity",
+    "Requests",
+    "Rule",
+    "Samples",
+    "Schedule",
+    "Scope",
+    "SelfCheck",
+    "SeriesCount",
+    "Severity",
+    "Stall",
+    "Stalls",
+    "Stretch",
+    "Thresholds",
+    "Timeline",
+    "Unknown",
+    "VuPool",
+    "VuTime",
+    "answered",
+    "clock",
+    "count",
+    "milliseconds",
+    "per_second",
+    "percent",
+    "require_fine_stamps",
+    "seconds",
+    "short_windows",
+    "total",
+]
+
+
+def count(n: float, unit: str = "") -> Quantity:
+    """A whole number of something: "5,796 iterations"."""
+    return Quantity(float(n), unit or "count", f"{n:,.0f} {unit}".strip())
+
+
+def percent(share: float, unit: str = "%") -> Quantity:
+    """A share (0..1) as a percentage."""
+    return Quantity(share * 100, unit, f"{share * 100:.4g} %")
+
+
+def per_second(rate: float) -> Quantity:
+    return Quantity(float(rate), "/s", f"{rate:,.4g}/s" if rate < 1000 else f"{rate:,.0f}/s")
+
+
+def seconds(s: float) -> Quantity:
+    return Quantity(float(s), "s", f"{s:.4g} s")
+
+
+def milliseconds(ms: float) -> Quantity:
+    return Quantity(float(ms), "ms", f"{ms:,.4g} ms" if ms < 1000 else f"{ms:,.0f} ms")
+
+
+def clock(ns: int) -> str:
+    """Wall-clock time of day (UTC) of a stamp, for words in a finding."""
+    import datetime
+
+    whole = datetime.datetime.fromtimestamp(ns // 1_000_000_000, tz=datetime.UTC)
+    return f"{whole:%H:%M:%S}Z"

@@ -1,0 +1,258 @@
+"""Run the rules over the facts and say what that makes of the run."""
+
+from __future__ import annotations
+
+import datetime
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from auditor import SEMANTICS_VERSION, __version__
+from auditor.engine.agreement import refuse_different_runs
+from auditor.engine.loader import matches
+from auditor.engine.policy import Policy
+from auditor.engine.rule import (
+    Finding,
+    Limits,
+    LoadedRule,
+    NotApplicable,
+    Rule,
+    RuleResult,
+    Scope,
+    Waiver,
+    highest,
+)
+from auditor.errors import AuditError
+from auditor.evidence import Declared, Evidence
+from auditor.facts.accounting import Accounting
+from auditor.facts.header import Header
+from auditor.facts.store import FactStore, Unknown
+
+Verdict = Literal["VALID", "INVALID", "NOT PROVEN"]
+GUARD = "EV13"
+"""The rule that guards the audit itself; it always runs, last."""
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """How the audit itself went: what EV13 looks at."""
+
+    ran: int
+    errors: tuple[str, ...]
+    """Ids of rules that raised."""
+    not_run: tuple[str, ...]
+    """Ids of rules of base severity invalid that were left out."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The result of an audit: everything a renderer needs."""
+
+    verdict: Verdict
+    results: tuple[RuleResult, ...]
+    header: Header
+    accounting: Accounting | None
+    evidence: Evidence
+    policy: Policy
+    facts: FactStore
+    notes: tuple[str, ...]
+    """About the audit itself: expired and unused waivers, rules left out."""
+    tool_version: str = __version__
+    semantics_version: int = SEMANTICS_VERSION
+
+    @property
+    def waived(self) -> int:
+        return sum(len(r.waived) for r in self.results)
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict as it is always written: waivers are never silent."""
+        return f"{self.verdict}, {self.waived} waived" if self.waived else self.verdict
+
+    def failed(self, *severities: str) -> list[RuleResult]:
+        return [r for r in self.results if r.outcome == "fail" and r.severity in severities]
+
+    def blocking_unknown(self) -> list[RuleResult]:
+        """Results that keep the run from being proven."""
+        return [
+            r for r in self.results if r.outcome in ("unknown", "error") and r.rule.meta.severity == "invalid"
+        ]
+
+    @property
+    def exit_code(self) -> int:
+        return {"VALID": 0, "INVALID": 1, "NOT PROVEN": 3}[self.verdict]
+
+
+def audit(
+    evidence: Evidence,
+    policy: Policy,
+    rules: Sequence[LoadedRule],
+    today: datetime.date | None = None,
+) -> Audit:
+    """Judge a run.
+
+    Raises:
+        AuditError: if the generators' data turn out to be different runs.
+    """
+    store = FactStore({Evidence: evidence, Declared: policy.declared})
+    refuse_different_runs(store)
+    today = today or datetime.datetime.now(datetime.UTC).date()
+    selected = [r for r in rules if r.meta.id != GUARD and _selected(r, policy)]
+    results = [_run(rule, store, policy) for rule in selected]
+    chosen = {r.meta.id for r in selected}
+    check = SelfCheck(
+        ran=len(results),
+        errors=tuple(r.id for r in results if r.outcome == "error"),
+        not_run=tuple(
+            r.meta.id
+            for r in rules
+            if r.meta.severity == "invalid" and r.meta.id not in chosen and r.meta.id != GUARD
+        ),
+    )
+    results += [_run(r, store, policy, {SelfCheck: check}) for r in rules if r.meta.id == GUARD]
+    results, notes = _waive(results, policy.waivers, today)
+    results = _link(sorted(results, key=lambda r: r.id))
+    return Audit(
+        verdict=_verdict(results, guarded=any(r.id == GUARD for r in results)),
+        results=tuple(results),
+        header=store.get(Header),
+        accounting=None if store.why_not(Accounting) else store.get(Accounting),
+        evidence=evidence,
+        policy=policy,
+        facts=store,
+        notes=tuple(notes),
+    )
+
+
+def _selected(rule: LoadedRule, policy: Policy) -> bool:
+    if policy.select and not matches(rule, policy.select):
+        return False
+    return not matches(rule, policy.ignore)
+
+
+def _run(
+    rule: LoadedRule, store: FactStore, policy: Policy, extra: dict[type, object] | None = None
+) -> RuleResult:
+    """One rule, whatever it does: a required fact that is unknown, or a raise, becomes its outcome."""
+    base = rule.meta.severity
+    given: dict[type, object] = {Limits: _limits(rule.meta, policy), **(extra or {})}
+    try:
+        said = list(rule.check(**store.arguments(rule.check, given)) or ())
+        for one in said:
+            if not isinstance(one, Finding | Unknown | NotApplicable):
+                raise TypeError(f"check yielded {one!r}")
+    except Unknown as unknown:
+        return RuleResult(rule, "unknown", base, unknown.reason, unknown.mend)
+    except AuditError:
+        raise
+    except Exception as error:
+        return RuleResult(
+            rule,
+            "error",
+            base,
+            f"the rule itself broke: {type(error).__name__}: {error}",
+            f"report this, with {rule.path}",
+            traceback=traceback.format_exc(),
+        )
+    findings = tuple(s for s in said if isinstance(s, Finding))
+    unknowns = [s for s in said if isinstance(s, Unknown)]
+    aside = [s for s in said if isinstance(s, NotApplicable)]
+    if findings:
+        severity = highest((f.severity or base for f in findings), base)
+        ordered = sorted(findings, key=lambda f: (f.severity or base) != severity)
+        return RuleResult(rule, "fail", severity, ordered[0].message, ordered[0].mend, tuple(ordered))
+    if unknowns:
+        return RuleResult(rule, "unknown", base, unknowns[0].reason, unknowns[0].mend)
+    if aside:
+        return RuleResult(rule, "not-applicable", base, aside[0].reason)
+    return RuleResult(rule, "pass", base)
+
+
+def _limits(meta: Rule, policy: Policy) -> Limits:
+    changed = policy.limits.get(meta.id, {})
+    return Limits({limit.name: changed.get(limit.name, limit.default) for limit in meta.limits})
+
+
+def _verdict(results: Sequence[RuleResult], *, guarded: bool) -> Verdict:
+    if any(r.outcome == "fail" and r.severity == "invalid" for r in results):
+        return "INVALID"
+    open_questions = any(
+        r.outcome in ("unknown", "error") and r.rule.meta.severity == "invalid" for r in results
+    )
+    return "NOT PROVEN" if open_questions or not guarded else "VALID"
+
+
+def _link(results: list[RuleResult]) -> list[RuleResult]:
+    """A failed rule is a child of the first failed rule that it names as its cause."""
+    failed = {r.id for r in results if r.outcome == "fail"}
+    return [
+        replace(r, cause=next((c for c in r.rule.meta.consequence_of if c in failed), ""))
+        if r.outcome == "fail"
+        else r
+        for r in results
+    ]
+
+
+def _waive(
+    results: list[RuleResult], waivers: Sequence[Waiver], today: datetime.date
+) -> tuple[list[RuleResult], list[str]]:
+    notes: list[str] = []
+    live: list[Waiver] = []
+    for waiver in waivers:
+        if datetime.date.fromisoformat(waiver.expires) < today:
+            notes.append(f"waiver of {waiver.rule} by {waiver.owner} expired on {waiver.expires}")
+        else:
+            live.append(waiver)
+    used: set[int] = set()
+    out: list[RuleResult] = []
+    for result in results:
+        mine = [(i, w) for i, w in enumerate(live) if w.rule == result.id]
+        if not mine or result.outcome not in ("fail", "unknown"):
+            out.append(result)
+            continue
+        if not result.rule.meta.waivable:
+            notes.append(f"{result.id} cannot be waived")
+            used.update(i for i, _ in mine)
+            out.append(result)
+            continue
+        out.append(_waive_one(result, mine, used))
+    notes += [f"waiver of {w.rule} by {w.owner} was not needed" for i, w in enumerate(live) if i not in used]
+    return out, notes
+
+
+def _waive_one(result: RuleResult, mine: Sequence[tuple[int, Waiver]], used: set[int]) -> RuleResult:
+    base = result.rule.meta.severity
+    if result.outcome == "unknown":
+        whole = [(i, w) for i, w in mine if w.scope == Scope()]
+        if not whole:
+            return result
+        used.add(whole[0][0])
+        return replace(result, outcome="waived", waived=((None, whole[0][1]),))
+    kept: list[Finding] = []
+    waived: list[tuple[Finding | None, Waiver]] = []
+    for finding in result.findings:
+        cover = next(((i, w) for i, w in mine if _covers(w.scope, finding.scope)), None)
+        if cover is None:
+            kept.append(finding)
+        else:
+            used.add(cover[0])
+            waived.append((finding, cover[1]))
+    if kept:
+        severity = highest((f.severity or base for f in kept), base)
+        return replace(
+            result, severity=severity, reason=kept[0].message, findings=tuple(kept), waived=tuple(waived)
+        )
+    return replace(result, outcome="waived", findings=(), waived=tuple(waived))
+
+
+def _covers(waiver: Scope, finding: Scope) -> bool:
+    return all(
+        not mine or mine == theirs
+        for mine, theirs in (
+            (waiver.generator, finding.generator),
+            (waiver.scenario, finding.scenario),
+            (waiver.stage, finding.stage),
+            (waiver.name, finding.name),
+        )
+    )

@@ -1,0 +1,104 @@
+"""Rules, found by path: every .py file below `rules/`, and below a user's --rules folder."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from auditor._resources import data_dir
+from auditor.engine.rule import HEADINGS, LoadedRule, Rule
+from auditor.errors import AuditError
+
+_ID = re.compile(r"[A-Z]{2,4}\d{2,3}$")
+
+
+def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
+    """All rules, in the order of their ids.
+
+    Raises:
+        AuditError: if a rule file cannot be loaded, lacks a part, or repeats an id.
+    """
+    rules = _folder(data_dir("rules"), own=False)
+    for folder in extra:
+        if not folder.is_dir():
+            raise AuditError("no such folder of rules", where=str(folder))
+        rules += _folder(folder, own=True)
+    by_id: dict[str, LoadedRule] = {}
+    for rule in rules:
+        if rule.meta.id in by_id:
+            raise AuditError(
+                f"rule {rule.meta.id} stands twice: {by_id[rule.meta.id].path} and {rule.path}",
+                mend="give one of them another id",
+            )
+        by_id[rule.meta.id] = rule
+    _refuse_cycles(by_id)
+    return tuple(by_id[rule_id] for rule_id in sorted(by_id))
+
+
+def _folder(folder: Path, *, own: bool) -> list[LoadedRule]:
+    files = sorted(p for p in folder.rglob("*.py") if not p.name.startswith("_"))
+    return [_load(path, str(path.relative_to(folder.parent)), own=own) for path in files]
+
+
+def _load(path: Path, label: str, *, own: bool) -> LoadedRule:
+    spec = importlib.util.spec_from_file_location(f"k6_audit_rule_{path.parent.name}_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise AuditError("not a Python file", where=label)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise AuditError(f"the rule cannot be loaded: {error!r}", where=label) from error
+    meta, check = getattr(module, "RULE", None), getattr(module, "check", None)
+    if not isinstance(meta, Rule) or not callable(check):
+        raise AuditError(
+            "a rule file needs RULE and check", where=label, mend="see `k6-audit rule OL01` and rules/"
+        )
+    if not _ID.match(meta.id):
+        raise AuditError(f"{meta.id!r} is no rule id (two capitals, two digits)", where=label)
+    return LoadedRule(meta, check, sections(module.__doc__ or "", label), label, own)
+
+
+def sections(doc: str, where: str) -> Mapping[str, str]:
+    """Split a rule's docstring at its fixed headings.
+
+    Raises:
+        AuditError: if a heading is missing or empty.
+    """
+    found: dict[str, str] = {}
+    heading = ""
+    for line in doc.strip().splitlines():
+        if line.strip() in HEADINGS:
+            heading = line.strip()
+            found[heading] = ""
+        elif heading:
+            found[heading] += line + "\n"
+    for name in HEADINGS:
+        if not found.get(name, "").strip():
+            raise AuditError(f'its docstring lacks "{name}"', where=where)
+    return {name: text.strip() for name, text in found.items()}
+
+
+def _refuse_cycles(rules: Mapping[str, LoadedRule]) -> None:
+    """Cause links must lead somewhere: no cycles."""
+    state: dict[str, int] = {}
+
+    def visit(rule_id: str, path: tuple[str, ...]) -> None:
+        if state.get(rule_id) == 2 or rule_id not in rules:
+            return
+        if rule_id in path:
+            raise AuditError(f"cause links in a circle: {' -> '.join((*path, rule_id))}")
+        for cause in rules[rule_id].meta.consequence_of:
+            visit(cause, (*path, rule_id))
+        state[rule_id] = 2
+
+    for rule_id in rules:
+        visit(rule_id, ())
+
+
+def matches(rule: LoadedRule, patterns: Iterable[str]) -> bool:
+    """Whether a rule is named by an id, a prefix of it, or its family's name."""
+    names = (rule.meta.id, rule.meta.family.lower(), rule.meta.slug)
+    return any(rule.meta.id.startswith(p.upper()) or p.lower() in names[1:] for p in patterns if p)

@@ -1,0 +1,291 @@
+"""The policy: what the user declares, which limits hold, what is waived, and where each value came from.
+
+`k6-audit.toml`, or `[tool.k6-audit]` in pyproject.toml, checked as a whole: every error at once, with its
+path; an unknown key is an error that names the nearest known one. Options of the command line win.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from auditor.engine.rule import LoadedRule, Scope, Waiver
+from auditor.errors import AuditError
+from auditor.evidence import Declared, ScenarioDeclaration
+
+CONFIG_NAME = "k6-audit.toml"
+_RATE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(?:/?\s*(s|m|min|h)|/1([smh]))?\s*$")
+_PER_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
+_DURATION = re.compile(r"^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value in force, and where it came from."""
+
+    name: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything that decides besides the evidence."""
+
+    declared: Declared = field(default_factory=Declared)
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    waivers: tuple[Waiver, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: Literal["invalid", "warning"] = "invalid"
+    path: str = ""
+    """The config file read; empty if none."""
+    settings: tuple[Setting, ...] = ()
+
+
+def duration_s(text: str | int | float, where: str = "") -> Fraction:
+    """A duration of the command line or the config: "30s", "1m30s", "500ms"; a bare 0 is 0 s.
+
+    Raises:
+        AuditError: if it is none.
+    """
+    plain = str(text).strip()
+    if plain in ("0", "0.0"):
+        return Fraction(0)
+    if not _DURATION.match(plain):
+        raise AuditError(f"{text!r} is no duration", where=where, mend='write it with a unit, as in "30s"')
+    units = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60), "h": Fraction(3600)}
+    return sum(
+        (Fraction(n) * units[u] for n, u in re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", plain)), Fraction(0)
+    )
+
+
+def rate_per_s(text: str | int | float, where: str = "") -> Fraction:
+    """A rate: 300, "300/s", "18000/m".
+
+    Raises:
+        AuditError: if it is none, or not above zero.
+    """
+    found = _RATE.match(str(text))
+    if found is None or Fraction(found[1]) <= 0:
+        raise AuditError(f"{text!r} is no rate", where=where, mend='write it as 300 or "300/s"')
+    return Fraction(found[1]) / _PER_S[found[2] or found[3] or "s"]
+
+
+def find_config(start: Path) -> Path | None:
+    """The nearest config at or above a folder: k6-audit.toml, or a pyproject.toml with [tool.k6-audit]."""
+    folder = start.resolve() if start.is_dir() else start.resolve().parent
+    for place in (folder, *folder.parents):
+        if (place / CONFIG_NAME).is_file():
+            return place / CONFIG_NAME
+        project = place / "pyproject.toml"
+        if project.is_file() and "k6-audit" in _toml(project).get("tool", {}):
+            return project
+    return None
+
+
+def load_policy(
+    config: Path | None,
+    overrides: Mapping[str, Any],
+    rules: Sequence[LoadedRule],
+) -> Policy:
+    """The policy in force: defaults, then the config file, then the options given.
+
+    Raises:
+        AuditError: with every error of the file at once.
+    """
+    raw: dict[str, Any] = {}
+    source = ""
+    if config is not None:
+        raw = _toml(config)
+        source = str(config)
+        if config.name == "pyproject.toml":
+            raw = raw.get("tool", {}).get("k6-audit", {})
+    model = _validated(raw, source)
+    _check_rules(model, rules, source)
+    values: dict[str, Any] = {k: v for k, v in model.items() if k in raw}
+    origin = dict.fromkeys(values, source)
+    for name, (value, option) in overrides.items():
+        if value not in (None, (), []):
+            values[name], origin[name] = value, option
+    return _policy(values, origin, source)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AuditError(f"not valid TOML: {error}", where=str(path)) from error
+    except OSError as error:
+        raise AuditError(f"cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def _validated(raw: Mapping[str, Any], source: str) -> dict[str, Any]:
+    from pydantic import ValidationError
+
+    from auditor.engine.config_model import Config
+
+    try:
+        return Config.model_validate(raw).model_dump()
+    except ValidationError as error:
+        lines = [_explain(e, Config) for e in error.errors()]
+        raise AuditError("; ".join(lines), where=source) from error
+
+
+def _explain(error: Any, model: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        known = _known_keys(model, error["loc"][:-1])
+        near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(sorted(known))}"
+        return f"unknown key {place!r}{hint}"
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}"
+
+
+def _known_keys(model: Any, path: Sequence[Any]) -> list[str]:
+    """The keys allowed at a place, from the JSON schema of the model."""
+    schema = model.model_json_schema()
+    node: dict[str, Any] = schema
+    for part in path:
+        node = _resolve(schema, node)
+        if isinstance(part, int):
+            node = node.get("items", {})
+        else:
+            node = node.get("properties", {}).get(part) or node.get("additionalProperties") or {}
+    return list(_resolve(schema, node).get("properties", {}))
+
+
+def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in node:
+        return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[1]])
+    return node
+
+
+def _check_rules(model: Mapping[str, Any], rules: Sequence[LoadedRule], source: str) -> None:
+    """Limits and waivers must name rules and limits that exist."""
+    known = {rule.meta.id: rule.meta for rule in rules}
+    problems = []
+    for rule_id, limits in model["limits"].items():
+        if rule_id not in known:
+            problems.append(f"limits.{rule_id}: no such rule")
+            continue
+        names = {limit.name for limit in known[rule_id].limits}
+        problems += [
+            f"limits.{rule_id}.{name}: no such limit ({', '.join(sorted(names)) or 'the rule has none'})"
+            for name in limits
+            if name not in names
+        ]
+    for i, waiver in enumerate(model["waivers"]):
+        if waiver["rule"] not in known:
+            problems.append(f"waivers.{i}.rule: no rule {waiver['rule']!r}")
+        elif not known[waiver["rule"]].waivable:
+            problems.append(f"waivers.{i}.rule: {waiver['rule']} cannot be waived")
+    if problems:
+        raise AuditError("; ".join(problems), where=source)
+
+
+def _policy(values: Mapping[str, Any], origin: Mapping[str, str], source: str) -> Policy:
+    def where(name: str) -> str:
+        return origin.get(name, "")
+
+    warmup = values.get("warmup")
+    ramp_down = values.get("ramp_down")
+    target = values.get("target_rate")
+    declared = Declared(
+        warmup_s=None if warmup is None else duration_s(warmup, where("warmup")),
+        ramp_down_s=Fraction(0) if ramp_down is None else duration_s(ramp_down, where("ramp_down")),
+        target_rate_per_s=None if target is None else rate_per_s(target, where("target_rate")),
+        workload=values.get("workload") or "",
+        workload_reason=values.get("workload_reason") or "",
+        scenarios={
+            name: ScenarioDeclaration(s["workload"] or "", s["role"] or "", s["reason"] or "")
+            for name, s in (values.get("scenarios") or {}).items()
+        },
+        latency_metric=values.get("latency_metric") or "",
+        instances=values.get("generators"),
+        purpose=values.get("purpose") or "",
+        ramp=values.get("ramp") or "",
+        ramp_reason=values.get("ramp_reason") or "",
+        error_objective_share=values.get("error_objective"),
+    )
+    if declared.workload == "closed" and not declared.workload_reason:
+        raise AuditError(
+            "a closed workload needs its reason", where=where("workload"), mend="give workload_reason"
+        )
+    if declared.ramp == "measured" and not declared.ramp_reason:
+        raise AuditError("a measured ramp needs its reason", where=where("ramp"), mend="give ramp_reason")
+    waivers = tuple(
+        Waiver(
+            w["rule"],
+            w["reason"],
+            w["owner"],
+            str(w["expires"]),
+            Scope(w["generator"] or "", w["scenario"] or "", w["stage"] or "", w["name"] or ""),
+        )
+        for w in values.get("waivers") or ()
+    )
+    return Policy(
+        declared=declared,
+        limits=values.get("limits") or {},
+        waivers=waivers,
+        select=tuple(values.get("select") or ()),
+        ignore=tuple(values.get("ignore") or ()),
+        fail_on=values.get("fail_on") or "invalid",
+        path=source,
+        settings=_settings(values, origin),
+    )
+
+
+_UNSET = {
+    "warmup": "not declared",
+    "ramp_down": "0s",
+    "target_rate": "from the plan",
+    "workload": "from what ran",
+    "purpose": "load",
+    "latency_metric": "the protocol's own",
+    "generators": "as found",
+    "fail_on": "invalid",
+    "select": "all rules",
+    "ignore": "none",
+}
+
+
+def _settings(values: Mapping[str, Any], origin: Mapping[str, str]) -> tuple[Setting, ...]:
+    """Every value with where it came from, defaults included."""
+    found = [Setting(name, text, "default") for name, text in _UNSET.items() if values.get(name) is None]
+    for name, value in values.items():
+        if value is None:
+            continue
+        if name == "limits":
+            found += [
+                Setting(f"limits.{rule}.{limit}", f"{number:g}", origin[name])
+                for rule, limits in value.items()
+                for limit, number in limits.items()
+            ]
+        elif name == "waivers":
+            found += [
+                Setting(
+                    f"waiver of {w['rule']}",
+                    f"{w['reason']} ({w['owner']}, until {w['expires']})",
+                    origin[name],
+                )
+                for w in value
+            ]
+        elif name == "scenarios":
+            found += [
+                Setting(f"scenarios.{s}.{key}", str(v), origin[name])
+                for s, d in value.items()
+                for key, v in d.items()
+                if v
+            ]
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            found.append(Setting(name, text, origin[name]))
+    return tuple(sorted(found, key=lambda s: s.name))

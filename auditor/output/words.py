@@ -1,0 +1,135 @@
+"""How numbers and a run's own strings are written, in one place for every renderer."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auditor.facts.header import HeaderField
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+LONGEST = 400
+
+
+def plain(text: str, longest: int = LONGEST) -> str:
+    """A string from a run, made harmless for a terminal: no control or direction characters, bounded."""
+    safe = _CONTROL.sub("\ufffd", text.replace("\n", " ").replace("\t", " "))
+    return safe if len(safe) <= longest else f"{safe[: longest - 1]}…"
+
+
+def ms(value: float) -> str:
+    """Milliseconds with three to four significant digits: "16.19 ms", "332 ms", "4,125 ms"."""
+    if math.isinf(value):
+        return "∞"
+    if value >= 1000:
+        return f"{value:,.0f} ms"
+    return f"{value:.1f} ms" if value >= 100 else f"{value:.2f} ms"
+
+
+def rate(value: float) -> str:
+    return f"{value:,.1f}/s" if value < 1000 else f"{value:,.0f}/s"
+
+
+def duration(value_s: float) -> str:
+    if value_s < 120:
+        return f"{value_s:.4g} s"
+    minutes, rest = divmod(round(value_s), 60)
+    return f"{minutes} m {rest} s" if rest else f"{minutes} m"
+
+
+def value_words(field: HeaderField) -> str:
+    """The value of a header field: a number with its unit, or why there is none."""
+    if field.status == "missing":
+        return f"missing: {field.reason}"
+    if field.status == "n/a":
+        return field.reason if field.reason.startswith(("n/a", "none")) else f"n/a: {field.reason}"
+    if field.status == "not-identified":
+        least = field.detail.get("at_least")
+        return f"≥ {ms(least)}, not identified" if least is not None else "not identified"
+    assert field.value is not None
+    match field.unit:
+        case "/s":
+            return rate(field.value)
+        case "ms":
+            return ms(field.value)
+        case "s":
+            return duration(field.value)
+        case "%":
+            return f"{field.value:.1f} %"
+    return f"{field.value:,.0f}"
+
+
+def detail_words(field: HeaderField) -> str:
+    """What stands beside the value."""
+    parts = [part for part in _DETAILS.get(field.name, _percentile_detail)(field) if part]
+    return ", ".join(parts)
+
+
+def _target_detail(field: HeaderField) -> list[str]:
+    return [str(field.detail.get("schedule", ""))]
+
+
+def _achieved_detail(field: HeaderField) -> list[str]:
+    deviation = field.detail.get("deviation_percent")
+    requests = field.detail.get("requests_per_s")
+    per = field.detail.get("requests_per_iteration")
+    return [
+        "" if deviation is None else f"{deviation:+.2f} % of target",
+        "" if requests is None or per is None else f"{rate(requests)[:-2]} requests/s ({per:.3g} an iteration)",
+    ]
+
+
+def _dropped_detail(field: HeaderField) -> list[str]:
+    share, silent = field.detail.get("share"), field.detail.get("silent")
+    return ["" if share is None else f"{share:.2%} of planned", f"{silent:,} silent" if silent else ""]
+
+
+def _cpu_detail(field: HeaderField) -> list[str]:
+    detail = field.detail
+    if not detail:
+        return []
+    cores = detail["hosts"][0]["cores"] if detail.get("hosts") else None
+    worst = detail.get("worst_core")
+    return [
+        "highest 5 s",
+        f"mean {detail['mean']:.1f} %",
+        "" if worst is None else f"worst core {worst:.1f} % over 10 s",
+        "" if cores is None else f"of {cores} cores",
+        str(detail.get("note", "")),
+    ]
+
+
+def _duration_detail(field: HeaderField) -> list[str]:
+    planned = field.detail.get("planned_s")
+    return ["" if planned is None else f"planned {duration(planned)}", str(field.detail.get("note", ""))]
+
+
+def _no_detail(field: HeaderField) -> list[str]:
+    return []
+
+
+def _percentile_detail(field: HeaderField) -> list[str]:
+    detail: dict[str, Any] = dict(field.detail)
+    if not detail:
+        return []
+    interval = detail.get("interval")
+    successful = detail.get("of_successful")
+    offered = detail.get("population") == "offered"
+    return [
+        field.reason if field.status == "not-identified" else "",
+        "" if interval is None else f"95 % {ms(interval[0])[:-3]} to {ms(interval[1])}",
+        f"n {detail['n']:,}" + (" offered" if offered else " sent") if detail.get("n") else "",
+        f"{ms(successful)} of what succeeded" if offered and successful not in (None, field.value) else "",
+    ]
+
+
+_DETAILS = {
+    "target_rate": _target_detail,
+    "achieved_rate": _achieved_detail,
+    "dropped_iterations": _dropped_detail,
+    "generator_cpu": _cpu_detail,
+    "test_duration": _duration_detail,
+    "warmup_excluded": _no_detail,
+}
