@@ -120,7 +120,9 @@ __all__ = [
 
 
 def count(n: float, unit: str = "") -> Quantity:
-    """A whole number of something: "5,796 iterations"."""
+    """A whole number of something: "5,796 iterations", "1 iteration"."""
+    if n == 1:
+        unit = unit.removesuffix("s")
     return Quantity(float(n), unit or "count", f"{n:,.0f} {unit}".strip())
 
 

@@ -184,6 +184,8 @@ class Console:
     counts: FinalCounts | None
     thresholds_printed: bool | None
     """Whether the end-of-test text has thresholds; None without such a text."""
+    requests: int | None = None
+    """`http_reqs` of the end-of-test text: every request of the process, setup() included."""
     unread: tuple[str, ...] = ()
     """Banner lines that look like scenarios and could not be read."""
 

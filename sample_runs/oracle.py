@@ -302,9 +302,7 @@ class Key:
             return self.starts[0]
         merged = sorted(self.starts + self.drops)[:ORIGIN_SLOTS]
         planned = min(len(merged), self.plan.slots_before(self.plan.duration))
-        return min(
-            time - round(self.plan.slot_time(index) * NS) for index, time in enumerate(merged[:planned])
-        )
+        return min(time - round(self.plan.slot_time(index) * NS) for index, time in enumerate(merged[:planned]))
 
     @property
     def end(self) -> Fraction:

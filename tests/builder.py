@@ -251,6 +251,9 @@ class Run:
     def completed(self) -> int:
         return sum('"metric":"iterations"' in line and '"Point"' in line for line in self.lines())
 
+    def requests_made(self) -> int:
+        return sum('"metric":"http_reqs"' in line and '"Point"' in line for line in self.lines())
+
     def console_text(self) -> str:
         """Banner, one progress line and the closing one."""
         vus = round(sum(s.max_vus for s in self.scenarios) * self.percent / 100)
@@ -278,6 +281,8 @@ class Run:
                 "",
                 *(["  █ THRESHOLDS ", ""] if self.thresholds else []),
                 "  █ TOTAL RESULTS ",
+                "",
+                f"    http_reqs......................: {self.requests_made()}   99.9/s",
                 "",
                 f"running (31.0s), 00/50 VUs, {self.completed()} complete and {interrupted} interrupted iterations",
                 *done,

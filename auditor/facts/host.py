@@ -145,6 +145,9 @@ def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], sh
     length_s = series.interval_s[inside]
     stamps = series.stamp_ns[inside]
     step_s = float(length_s.max())
+    # A sample at an edge counts by the part of its interval that lies in the window.
+    overlap_ns = np.minimum(stamps, end) - np.maximum(begin[inside], start)
+    overlap_ns = np.maximum(overlap_ns, 1)
     best, best_at = _highest_mean(busy, length_s, stamps, 5.0)
     core, core_percent, hot = _cores(series, inside, length_s, stamps)
     return HostLoad(
@@ -155,7 +158,7 @@ def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], sh
         coverage=_coverage(begin[inside], stamps, start, end),
         step_s=step_s,
         cores=series.cores,
-        mean_percent=float(np.average(busy, weights=np.maximum(length_s, 1e-9))),
+        mean_percent=float(np.average(busy, weights=overlap_ns)),
         p95_percent=float(np.percentile(busy, 95)),
         max_5s_percent=best,
         max_5s_at_ns=best_at,

@@ -77,7 +77,8 @@ class Share:
     """The part of the global plan that a generator runs."""
 
     generator: str
-    fraction: Fraction
+    fraction: Fraction | None
+    """None for one of several generators that left neither a segment nor a banner: nobody knows its part."""
     segment: tuple[Fraction, Fraction] | None
     percent: Fraction | None
     source: str
@@ -123,10 +124,12 @@ def plan(evidence: Evidence, declared: Declared) -> Plan:
     shares: dict[str, Share] = {}
     without_banner: list[str] = []
     for generator in evidence.generators:
-        shares[generator.name] = _share(generator)
+        shares[generator.name] = _share(generator, alone=len(evidence.generators) == 1)
         console = generator.console
         if console is not None and console.has_banner:
-            found = _from_banner(generator, console, shares[generator.name], disagreements)
+            share = shares[generator.name].fraction
+            assert share is not None  # the banner prints it
+            found = _from_banner(generator, console, share, disagreements)
         elif generator.options is not None:
             without_banner.append(generator.name)
             found = _from_options(generator, generator.options, shares[generator.name])
@@ -143,7 +146,7 @@ def plan(evidence: Evidence, declared: Declared) -> Plan:
     return Plan(keys, tuple(disagreements), shares, tuple(without_banner))
 
 
-def _share(generator: GeneratorEvidence) -> Share:
+def _share(generator: GeneratorEvidence, *, alone: bool) -> Share:
     options, console = generator.options, generator.console
     percent = console.segment_percent if console is not None else None
     if options is not None and options.execution_segment is not None:
@@ -151,11 +154,13 @@ def _share(generator: GeneratorEvidence) -> Share:
         return Share(generator.name, end - start, (start, end), percent, options.path)
     if percent is not None and console is not None:
         return Share(generator.name, share_of(percent), None, percent, console.path)
-    return Share(generator.name, Fraction(1), None, None, "no banner and no segment: taken as the whole")
+    if alone:
+        return Share(generator.name, Fraction(1), None, None, "no banner and no segment: taken as the whole")
+    return Share(generator.name, None, None, None, "one of several, with neither banner nor segment")
 
 
 def _from_banner(
-    generator: GeneratorEvidence, console: Console, share: Share, disagreements: list[Disagreement]
+    generator: GeneratorEvidence, console: Console, share: Fraction, disagreements: list[Disagreement]
 ) -> list[KeyPlan]:
     options = generator.options
     described = {s.name: s for s in options.scenarios} if options is not None else {}
@@ -176,21 +181,19 @@ def _from_banner(
                 f"the banner ran scenario {banner.name!r} ({banner.text}); {options.path} has {names}",
                 True,
             )
-        differences = _differences(banner, option, share.fraction) if option is not None else []
+        differences = _differences(banner, option, share) if option is not None else []
         for message, grave in differences:
             disagree(banner.name, message, grave)
         key = Key(generator.name, banner.name)
         if option is not None and options is not None and not differences:
-            found.append(
-                _exact(key, option, share.fraction, banner, f"{options.path}, agreeing with the banner")
-            )
+            found.append(_exact(key, option, share, banner, f"{options.path}, agreeing with the banner"))
         else:
             found.append(_printed(key, banner, console.path))
     if options is not None:
         listed = {s.name for s in console.scenarios}
         for name in described:
             # A segment may leave a small scenario without work; the banner then omits it.
-            if name not in listed and share.fraction == 1:
+            if name not in listed and share == 1:
                 disagree(name, f"{options.path} has scenario {name!r}; the banner does not list it", True)
     return found
 
@@ -265,10 +268,10 @@ def _schedule(option: ScenarioOptions) -> Schedule | None:
 
 
 def _exact(
-    key: Key, option: ScenarioOptions, share: Fraction, banner: BannerScenario | None, source: str
+    key: Key, option: ScenarioOptions, share: Fraction | None, banner: BannerScenario | None, source: str
 ) -> KeyPlan:
-    schedule = _schedule(option)
-    if schedule is not None:
+    schedule = _schedule(option) if share is not None else None
+    if schedule is not None and share is not None:
         part = _vu_share(banner, option, share) if banner is not None and share != 1 else share
         schedule = schedule.scaled(part)
     max_vus = option.max_vus if option.executor in OPEN_EXECUTORS else option.vus
@@ -276,6 +279,8 @@ def _exact(
     if banner is not None:  # already scaled to the segment
         max_vus = banner.max_vus if banner.max_vus is not None else banner.vus
         pre_allocated = banner.pre_allocated_vus
+    elif share is None:
+        max_vus = None
     elif share != 1 and max_vus is not None:
         max_vus = -(-max_vus * share.numerator // share.denominator)
     return KeyPlan(

@@ -59,7 +59,7 @@ def read_host_csv(text: str, path: str) -> HostSeries:
         path=path,
         host="",
         stamp_ns=kept,
-        interval_s=_intervals_s(kept),
+        interval_s=numbers["interval_s"][order] if "interval_s" in numbers else _intervals_s(kept),
         cpu_busy_percent=numbers["cpu_busy_percent"][order],
         cores=len(cores) or None,
         core_busy_percent=np.stack([numbers[name][order] for name in cores], axis=1) if cores else None,
@@ -108,8 +108,10 @@ def _epoch_ns(value: float) -> int:
 def _intervals_s(
     stamps: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Time since the row before; the first row is taken to cover as much as the median row."""
+    """Time since the row before. A row after a hole (more than 1.5 times the median step) is taken to cover
+    the median step and not the hole, and so is the first row."""
     if len(stamps) < 2:
         return np.zeros(len(stamps), dtype=np.float64)
     steps = np.diff(stamps) / 1e9
-    return np.concatenate([[np.median(steps)], steps])
+    usual = float(np.median(steps))
+    return np.concatenate([[usual], np.where(steps > 1.5 * usual, usual, steps)])

@@ -45,6 +45,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 _THRESHOLD_MARK = re.compile(r"█ THRESHOLDS|^\s*[✓✗] [a-z_]+(?:\{.*\})?\.+:")
+_HTTP_REQS = re.compile(r"^\s*(?:[✓✗] )?http_reqs\.+: (\d+)\s")
 _SUMMARY_MARK = re.compile(r"█ TOTAL RESULTS|^\s*(?:[✓✗] )?(?:iterations|http_reqs|data_received)\.+:")
 
 
@@ -71,6 +72,7 @@ def read_console(text: str, path: str) -> Console:
     unread: list[str] = []
     counts: FinalCounts | None = None
     thresholds = summary = False
+    requests: int | None = None
     for number, line in enumerate(lines):
         if percent is None and (head := _HEADLINE.search(line)):
             percent = Fraction(head[1])
@@ -85,6 +87,8 @@ def read_console(text: str, path: str) -> Console:
         elif found := _COUNTS.search(line):
             counts = FinalCounts(int(found[5]), int(found[6]), _clock_s(found[2]), False)
         thresholds = thresholds or bool(_THRESHOLD_MARK.search(line))
+        if total := _HTTP_REQS.match(line):
+            requests = max(requests or 0, int(total[1]))  # parts may be listed below the total
         summary = summary or bool(_SUMMARY_MARK.search(line))
     if counts is not None and (summary or _closed(lines)):
         counts = FinalCounts(counts.completed, counts.interrupted, counts.running_s, True)
@@ -94,6 +98,7 @@ def read_console(text: str, path: str) -> Console:
         scenarios=tuple(scenarios),
         counts=counts,
         thresholds_printed=thresholds if summary else None,
+        requests=requests,
         unread=tuple(unread),
     )
 

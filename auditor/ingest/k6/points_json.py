@@ -77,7 +77,7 @@ class JsonPoints:
         )
 
     def batches(self) -> Iterator[PointBatch]:
-        """Yield columns, in no particular order inside a block; torn ends and malformed lines are counted, never raised."""
+        """Yield columns, in no particular order inside a block; damage is counted, never raised."""
         rest = b""
         try:
             for chunk in _compacted(self._file) if self._pretty else streams.chunks(self._file):

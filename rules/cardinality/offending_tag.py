@@ -1,0 +1,54 @@
+"""
+What it checks
+    Which tag makes most of the time series, where there are too many of them or too many names.
+
+Why it matters
+    Knowing the tag is knowing the line of the script to change.
+
+How it is computed
+    Distinct values of every tag per generator; the tag with the most of them is named. `url` follows `name`
+    and is named only if it has more values. Said only beyond the limits of CA01 or CA02.
+
+How to fix it
+    Change or drop that tag: group the URLs if it is `name` or `url`, and keep ids of users, sessions or
+    orders out of tags altogether.
+
+When it is wrong
+    It is a note: it never changes the verdict.
+"""
+
+from auditor.api import Cardinality, Finding, Findings, Limit, Limits, Rule, Samples, Scope, count
+
+RULE = Rule(
+    id="CA03",
+    slug="offending-tag",
+    title="The tag that makes most time series",
+    severity="info",
+    since="0.1",
+    limits=(
+        Limit("series", 100_000, "time series", "CA01"),
+        Limit("names", 500, "names", "CA02"),
+    ),
+    consequence_of=("CA01", "CA02"),
+)
+
+
+def check(cardinality: Cardinality, samples: Samples, limits: Limits) -> Findings:
+    for name, own in cardinality.by_generator.items():
+        if own.at_least <= limits["series"] and own.names <= limits["names"]:
+            continue
+        if not own.worst_tag:
+            continue
+        if own.worst_tag in ("name", "url"):
+            mend = "group the URLs under one name for each route (http.url`…/${id}`, or the tag name)"
+        else:
+            mend = f"keep the values of {own.worst_tag!r} out of the tags, or make them few"
+        yield Finding(
+            message=f"tag {own.worst_tag!r} has {own.worst_tag_values:,} values, more than any other tag; "
+            f"{own.at_least:,} time series in all",
+            mend=mend,
+            observed=count(own.worst_tag_values, "values"),
+            limit=count(limits["names"], "values"),
+            evidence=(samples.by_generator[name].path,),
+            scope=Scope(generator=name),
+        )

@@ -1,0 +1,98 @@
+"""
+What it checks
+    Whether one k6 process wrote more than 100,000 distinct time series.
+
+Why it matters
+    k6 keeps every series in memory. Too many of them cost memory, garbage collection and CPU on the
+    generator, which then delays starts and adds its own time to the latency.
+
+How it is computed
+    Distinct (metric, tag set) pairs of each points file, metadata left out, as k6 itself counts them; or the
+    largest number that k6's own warning names, if that is higher (it is a lower bound). A warning by itself,
+    for it proves no distortion. It makes the run invalid if the host that covers this generator is beyond a
+    limit of GH02, GH03 or GH06 as well (mean CPU, highest 5 s, memory, swapping).
+
+How to fix it
+    Group what differs only by an id under one name: http.url`…/items/${id}` or tags: { name: "GET
+    /items/:id" }.
+    Every distinct URL costs nine series, so 100,000 series are about 11,000 names.
+
+When it is wrong
+    Many series on a generator with much memory and idle CPU do no harm; that is why it stays a warning there.
+"""
+
+from auditor.api import (
+    Cardinality,
+    Finding,
+    Findings,
+    GeneratorLoad,
+    HostLoad,
+    Limit,
+    Limits,
+    Rule,
+    Samples,
+    Scope,
+    count,
+)
+
+RULE = Rule(
+    id="CA01",
+    slug="time-series",
+    title="Too many time series",
+    severity="warning",
+    since="0.1",
+    limits=(
+        Limit("series", 100_000, "time series", "k6 warns from this number on"),
+        Limit("cpu_mean", 60, "% CPU", "GH02"),
+        Limit("cpu_5s", 80, "% CPU", "GH03"),
+        Limit("memory", 90, "% of memory", "GH06"),
+    ),
+    references=("grafana/k6#2762",),
+    consequence_of=("CA02",),
+)
+PER_URL = 9
+"""Series of one distinct URL: eight timings and counts, and http_req_failed."""
+
+
+def check(cardinality: Cardinality, samples: Samples, load: GeneratorLoad | None, limits: Limits) -> Findings:
+    for name, own in cardinality.by_generator.items():
+        if own.at_least <= limits["series"]:
+            continue
+        hosts = [h for h in load.hosts if name in h.covers] if load is not None else []
+        strained = next((words for h in hosts if (words := strain(h, limits))), "")
+        number = (
+            f"{own.series:,}" if own.series >= own.warned else f"at least {own.warned:,} (k6's own warning)"
+        )
+        message = f"{number} time series on one k6 process"
+        by_url = own.worst_tag in ("", "name", "url")
+        if own.worst_tag:
+            message += f"; tag {own.worst_tag!r} has {own.worst_tag_values:,} values"
+            message += f", and every URL costs {PER_URL} series" if by_url else ""
+        if strained:
+            message += f"; its host was strained as well ({strained})"
+        yield Finding(
+            message=message,
+            mend="give requests that differ only by an id one name (http.url`…/${id}`, or the tag name), so "
+            f"that fewer than {limits['series'] / PER_URL:,.0f} names remain"
+            if by_url
+            else f"take ids out of the tag {own.worst_tag!r}; a request costs {PER_URL} series for each value "
+            f"of it, another metric one, and {limits['series']:,.0f} series are too many",
+            observed=count(own.at_least, "time series"),
+            limit=count(limits["series"], "time series"),
+            evidence=(samples.by_generator[name].path, *(h.path for h in hosts if strained)),
+            scope=Scope(generator=name),
+            severity="invalid" if strained else "warning",
+        )
+
+
+def strain(host: HostLoad, limits: Limits) -> str:
+    """What on this host is beyond a limit, in words; empty if nothing is."""
+    if host.max_5s_percent > limits["cpu_5s"] or host.p95_percent > limits["cpu_5s"]:
+        return f"CPU {host.max_5s_percent:.1f} % over 5 s"
+    if host.mean_percent > limits["cpu_mean"]:
+        return f"mean CPU {host.mean_percent:.1f} %"
+    if host.mem_used_max_percent is not None and host.mem_used_max_percent > limits["memory"]:
+        return f"memory {host.mem_used_max_percent:.1f} % used"
+    if host.swap_in_max_per_s:
+        return f"swapping in {host.swap_in_max_per_s:.4g} pages/s"
+    return ""

@@ -1,0 +1,101 @@
+"""
+What it checks
+    Whether requests failed at the generator: no free port, no file descriptor, no name resolved, no connection.
+
+Why it matters
+    These requests never reached the system under test. They are the generator's limits, counted as the
+    system's errors, and the load that arrived was lower than the load that was started.
+
+How it is computed
+    Failed requests of the window with k6's error codes 1100–1111 (DNS) and 1200–1213 (dial, TCP), or the texts
+    "cannot assign requested address" and "too many open files"; where the samples lack the tags, the warnings
+    in k6's log. More than 0.1 % of the requests is invalid. Refused and reset connections (1212, 1220) can be
+    the system's own doing: beyond 0.1 % they are a warning.
+
+How to fix it
+    Ports: reuse connections, widen net.ipv4.ip_local_port_range, or use more source addresses. Descriptors:
+    raise `ulimit -n`. DNS: cache it (the option dns) or name the address in `hosts`. Refused or reset: see
+    whether the system or something in between closed the door.
+
+When it is wrong
+    If the connection errors are what the test is about (a failover, a full accept queue): waive it with that
+    reason. Counts from the log are of the whole run, warm-up included.
+"""
+
+from fractions import Fraction
+
+from auditor.api import (
+    Errors,
+    Evidence,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    NotApplicable,
+    Quantity,
+    Rule,
+    Samples,
+    percent,
+)
+
+RULE = Rule(
+    id="ER06",
+    slug="client-side-errors",
+    title="Requests failed at the generator",
+    severity="invalid",
+    since="0.1",
+    limits=(Limit("share", 0.001, "share of the requests", "own: what p99.9 can bear"),),
+    references=("grafana/k6#826", "grafana/k6#1495"),
+)
+
+HARD_LOG = ("address", "files", "dns")
+SOFT_LOG = ("refused", "reset")
+
+
+def check(errors: Errors, evidence: Evidence, samples: Samples, limits: Limits) -> Findings:
+    if not errors.requests and not errors.client_hard and not errors.client_soft:
+        yield NotApplicable("no request was made")
+        return
+    most = errors.requests * Fraction(str(limits["share"]))
+    for number, kinds, grave in (
+        (errors.client_hard, HARD_LOG, True),
+        (errors.client_soft, SOFT_LOG, False),
+    ):
+        if number <= most:
+            continue
+        logs = [
+            path
+            for g in evidence.generators
+            if g.log is not None and any(g.log.requests_failed.get(kind) for kind in kinds)
+            for path in g.log.paths
+        ]
+        what = "failed at the generator" if grave else "were refused or reset"
+        share = number / errors.requests if errors.requests else 1.0
+        yield Finding(
+            message=f"{number:,} of {errors.requests:,} requests {what}{_texts(errors, soft=not grave)}",
+            mend=(
+                f"at most {int(most):,} may fail so: give the generator ports, file descriptors and name "
+                "resolution enough for this rate, and run again"
+                if grave
+                else f"beyond {int(most):,} see whether the system, a proxy or the generator closed the "
+                "connections"
+            ),
+            observed=percent(share)
+            if errors.requests
+            else Quantity(float(number), "requests", f"{number:,} requests"),
+            limit=percent(limits["share"]),
+            evidence=(*(one.path for one in samples.by_generator.values()), *logs),
+            severity="invalid" if grave else "warning",
+        )
+
+
+def _texts(errors: Errors, *, soft: bool) -> str:
+    """Their words as k6 recorded them, most frequent first."""
+    texts: dict[str, int] = {}
+    for cause in errors.causes:
+        client = cause.error_code[:2] in ("11", "12") and len(cause.error_code) == 4
+        if client and (cause.error_code in ("1212", "1220")) == soft:
+            text = cause.error or f"error code {cause.error_code}"
+            texts[text] = texts.get(text, 0) + cause.count
+    words = [f"{n:,} × {text}" for text, n in sorted(texts.items(), key=lambda t: (-t[1], t[0]))[:3]]
+    return f": {', '.join(words)}" if words else ""

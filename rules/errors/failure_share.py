@@ -1,0 +1,153 @@
+"""
+What it checks
+    Whether so many requests failed that a required percentile cannot be known, or more than the declared error
+    objective allows.
+
+Why it matters
+    A failed request has no latency: an error that is returned in 2 ms is not a fast answer. Left in the trend,
+    errors make the system look faster the more of it breaks; left out, the percentile describes the successes
+    only and nobody says so.
+
+How it is computed
+    Failed requests (http_req_failed 1, or expected_response "false") rank last, as +∞, together with dropped,
+    silent and interrupted demand; a percentile at rank h = p·(n − 1) is identified if ⌈h⌉ falls on a measured
+    value. With at least one failure in the window: invalid if p99 or a lower one is not identified, a warning
+    if only p99.9 is not; per scenario as well, for percentiles with enough samples to be printed. In a closed
+    run what was sent and interrupted takes the place of the offered demand. Failed ÷ sent beyond the declared
+    error_objective is invalid, exactly at it passes.
+
+How to fix it
+    See which errors they are (the finding lists the most frequent) and mend the system, the script or the test
+    data. If errors are the result, report their share first, and no percentile beyond it.
+
+When it is wrong
+    If the answers are expected (a 404 that the test asks for): tell k6 with http.setResponseCallback
+    (http.expectedStatuses(…)), then they are no failures.
+"""
+
+import math
+from fractions import Fraction
+
+from auditor.api import (
+    LABELS,
+    MINIMUM_N,
+    PERCENTILES,
+    Declared,
+    Errors,
+    Finding,
+    Findings,
+    Latency,
+    NotApplicable,
+    Population,
+    Rule,
+    Samples,
+    Scope,
+    percent,
+)
+
+RULE = Rule(
+    id="ER03",
+    slug="failure-share",
+    title="Failures make percentiles unknowable",
+    severity="warning",
+    since="0.1",
+    references=("semantics §4",),
+    consequence_of=("ER06",),
+)
+
+
+def check(latency: Latency, samples: Samples, declared: Declared, errors: Errors | None) -> Findings:
+    pooled = latency.pooled
+    if not pooled.sent:
+        yield NotApplicable("no request was made")
+        return
+    files = tuple(one.path for one in samples.by_generator.values())
+    causes = _causes(errors)
+    objective = declared.error_objective_share
+    failed = len(pooled.failed_ms)
+    if objective is not None and failed > Fraction(str(objective)) * pooled.sent:
+        most = math.floor(Fraction(str(objective)) * pooled.sent)
+        yield Finding(
+            message=(
+                f"{failed:,} of {pooled.sent:,} requests failed ({failed / pooled.sent * 100:.2f} %); the "
+                f"declared objective allows {objective * 100:g} %{causes}"
+            ),
+            mend=f"at most {most:,} of as many requests may fail: mend their cause and run again",
+            observed=percent(failed / pooled.sent),
+            limit=percent(objective),
+            evidence=files,
+            severity="invalid",
+        )
+    name = _first_void(pooled, printed_only=False)
+    if name is not None:
+        yield _finding("", pooled, name, files, causes)
+    if len(latency.by_scenario) > 1:
+        for scenario, population in latency.by_scenario.items():
+            name = _first_void(population, printed_only=True)
+            if name is not None:
+                yield _finding(scenario, population, name, files, "")
+
+
+def _demand(population: Population) -> tuple[int, int]:
+    """(n, those without a latency); of a closed model what it sent and what it cut off."""
+    if population.kind == "offered":
+        return population.offered, population.censored
+    cut = population.interrupted
+    return population.sent + cut, len(population.failed_ms) + cut
+
+
+def _first_void(population: Population, *, printed_only: bool) -> str | None:
+    n, censored = _demand(population)
+    if not len(population.failed_ms):
+        return None
+    for name, p in PERCENTILES:
+        if (not printed_only or n >= MINIMUM_N[name]) and censored > _budget(p, n):
+            return name
+    return None
+
+
+def _budget(p: float, n: int) -> int:
+    """How many of n may be without a value so that the p-quantile still falls on one."""
+    return max(n - 1 - math.ceil(Fraction(str(p)) * (n - 1)), 0)
+
+
+def _finding(scenario: str, population: Population, name: str, files: tuple[str, ...], causes: str) -> Finding:
+    n, censored = _demand(population)
+    failed = len(population.failed_ms)
+    void = [LABELS[other] for other, q in PERCENTILES if q >= dict(PERCENTILES)[name]]
+    grave = name != "p999"
+    target = "p99" if grave else "p999"
+    others = censored - failed
+    more = f"; with {others:,} dropped or cut off, {censored / n * 100:.2f} % have no latency" if others else ""
+    kind = "offered" if population.kind == "offered" else "sent"
+    return Finding(
+        message=(
+            f"{f'{scenario}: ' if scenario else ''}{failed:,} of {n:,} {kind} requests failed "
+            f"({failed / n * 100:.2f} %{more}): {_listed(void)} cannot be known{causes}"
+        ),
+        mend=(
+            f"for {LABELS[target]} at most {_budget(dict(PERCENTILES)[target], n):,} of {n:,} may be without "
+            "a latency: mend the cause of the failures, or report their share as the result"
+        ),
+        observed=percent(censored / n),
+        limit=percent(float(1 - Fraction(str(dict(PERCENTILES)[name])))),
+        evidence=files,
+        scope=Scope(scenario=scenario),
+        severity="invalid" if grave else "warning",
+    )
+
+
+def _causes(errors: Errors | None) -> str:
+    """The most frequent failures, in words."""
+    if errors is None or not errors.causes:
+        return ""
+    words = []
+    for cause in errors.causes[:3]:
+        what = f"status {cause.status}" if cause.status not in ("", "0") else ""
+        what = what or cause.error or (f"error code {cause.error_code}" if cause.error_code else "no status")
+        words.append(f"{cause.count:,} × {what}{f' ({cause.name})' if cause.name else ''}")
+    return f"; most often {', '.join(words)}"
+
+
+def _listed(labels: list[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"

@@ -1,0 +1,113 @@
+"""
+What it checks
+    Whether the script threw exceptions.
+
+Why it matters
+    An iteration that throws is a completed iteration for k6: it counts towards the rate, fails no threshold and
+    makes none of the requests after the throw. The figures then describe the first lines of the script.
+
+How it is computed
+    Exceptions in the log of each generator (lines with source=stacktrace or the hint "script exception") ÷
+    iterations started: more than 0.1 % is invalid. A log that exists is evidence of none, even if it is empty.
+    Without a log: if the requests per completed iteration of each scenario are a whole number within 0.1 %, no
+    iteration was cut short and it passes; else it is unknown.
+
+How to fix it
+    Read the stack trace in the log; it names the line. Guard what a failed answer does not have (a field of an
+    empty JSON), and let checks report it instead.
+
+When it is wrong
+    Without a log, a script that throws before its first request in a few iterations, or makes a varying number
+    of requests on purpose, cannot be told from the numbers: keep the log. Crossed thresholds and aborted tests
+    are written as errors too and are not counted.
+"""
+
+from fractions import Fraction
+
+from auditor.api import (
+    Accounting,
+    Declared,
+    Evidence,
+    Finding,
+    Findings,
+    GeneratorEvidence,
+    Limit,
+    Limits,
+    Requests,
+    Rule,
+    Scope,
+    Unknown,
+    percent,
+)
+
+RULE = Rule(
+    id="ER11",
+    slug="script-exceptions",
+    title="The script threw exceptions",
+    severity="invalid",
+    since="0.1",
+    limits=(
+        Limit("exceptions", 0.001, "exceptions per iteration", "own: what p99.9 can bear"),
+        Limit("whole_number", 0.001, "share of the nearest whole number", "own: without a log"),
+    ),
+    references=("grafana/k6#6480",),
+)
+
+LOG_MEND = "keep k6's log of every generator: `k6 run --log-output=file=log.txt …`"
+
+
+def check(
+    evidence: Evidence,
+    accounting: Accounting,
+    declared: Declared,
+    requests: Requests | None,
+    limits: Limits,
+) -> Findings:
+    for generator in evidence.generators:
+        if generator.log is None:
+            yield from _without_log(generator.name, accounting, declared, requests, limits)
+        else:
+            yield from _from_log(generator, accounting, limits)
+
+
+def _from_log(generator: GeneratorEvidence, accounting: Accounting, limits: Limits) -> Findings:
+    assert generator.log is not None
+    thrown = generator.log.exceptions
+    mine = [account for key, account in accounting.whole.items() if key.generator == generator.name]
+    iterations = sum(account.started for account in mine)
+    most = iterations * Fraction(str(limits["exceptions"]))
+    if thrown <= most:
+        return
+    where = f" on {generator.name}" if generator.name else ""
+    yield Finding(
+        message=(
+            f"the script threw {thrown:,} exceptions in {iterations:,} iterations{where}: what follows the "
+            "throw was not run, and k6 counts the iteration as completed all the same"
+        ),
+        mend=(
+            f"read the first stack trace in {', '.join(generator.log.paths)} and mend that line; at most "
+            f"{int(most):,} may be thrown in as many iterations"
+        ),
+        observed=percent(thrown / iterations if iterations else 1.0),
+        limit=percent(limits["exceptions"]),
+        evidence=generator.log.paths,
+        scope=Scope(generator=generator.name),
+    )
+
+
+def _without_log(
+    generator: str, accounting: Accounting, declared: Declared, requests: Requests | None, limits: Limits
+) -> Findings:
+    own = requests.by_generator.get(generator) if requests is not None else None
+    for key, account in accounting.whole.items():
+        if key.generator != generator or declared.is_support(key.scenario) or not account.completed:
+            continue
+        made = 0 if own is None else int(own.of(key.scenario).sum()) if key.scenario else len(own)
+        each = Fraction(made, account.completed)
+        whole = round(each)
+        if whole < 1 or abs(each - whole) > whole * Fraction(str(limits["whole_number"])):
+            yield Unknown(
+                f"no log was kept, and {key} made {float(each):.4g} requests per iteration: whether the "
+                "script threw exceptions is not known",
+                LOG_MEND,
+            )

@@ -1,0 +1,165 @@
+"""
+What it checks
+    Whether k6's exit code fits what the points show, and whether the run ended as planned.
+
+Why it matters
+    A killed or aborted run leaves files that look like those of a finished one. An exit code that
+    contradicts the points says that they are not of the same run.
+
+How it is computed
+    Per generator with a kept exit code. 0 and 99 are ends of a finished run. Every other code: the run did
+    not end as planned. 99 needs a crossed threshold, by recomputation from the points or by k6's log; 0 must
+    have none crossed, unless k6's end-of-test text shows that thresholds were off. Where the thresholds
+    cannot be evaluated as a whole the question stays open; where the points break off, it is not asked.
+
+How to fix it
+    See what the code means, mend it, and run again. Keep the exit code of the run whose points you audit
+    (`k6 run …; echo $? > exit_code`).
+
+When it is wrong
+    A wrapper that replaces k6's exit code by its own (`|| true`, a shell pipe without pipefail). A crossed
+    threshold with code 99 is a result about the system, and passes here.
+"""
+
+from collections.abc import Iterator
+
+from auditor.api import (
+    Evidence,
+    Finding,
+    Findings,
+    GeneratorEvidence,
+    NotApplicable,
+    Quantity,
+    Rule,
+    Samples,
+    Scope,
+    Thresholds,
+    Unknown,
+)
+
+RULE = Rule(
+    id="EV12",
+    slug="exit-code",
+    title="k6's exit code contradicts a finished run",
+    severity="invalid",
+    since="0.1",
+    references=("k6 exit codes",),
+)
+MEANING = {
+    97: "the cloud run failed or was aborted",
+    98: "the progress of the cloud run was lost",
+    100: "setup() timed out",
+    101: "teardown() timed out",
+    102: "a time limit of k6 was passed",
+    103: "it was stopped through the REST API",
+    104: "the configuration is invalid",
+    105: "it was stopped from outside (Ctrl-C or SIGTERM)",
+    106: "the REST API could not start",
+    107: "the script raised an exception in init, setup() or teardown()",
+    108: "the script aborted the run (exec.test.abort)",
+    109: "k6 itself crashed",
+    110: "the script marked the run as failed (exec.test.fail)",
+    134: "the process aborted itself (SIGABRT)",
+    137: "the process was killed (SIGKILL, often for lack of memory)",
+    139: "the process crashed (SIGSEGV)",
+    143: "the process was ended from outside (SIGTERM)",
+    255: "k6 could not run the command as given",
+}
+OPTIONS = "keep `k6 inspect --execution-requirements script.js` and k6's log beside the points"
+
+
+def check(evidence: Evidence, thresholds: Thresholds | None, samples: Samples | None) -> Findings:
+    if all(generator.exit_code is None for generator in evidence.generators):
+        yield NotApplicable("no exit code was kept")
+    for generator in evidence.generators:
+        if generator.exit_code is None:
+            continue
+        own = samples.by_generator.get(generator.name) if samples is not None else None
+        torn = own is not None and bool(own.read.torn)
+        if generator.exit_code.code == 0:
+            yield from of_zero(generator, thresholds, torn)
+        elif generator.exit_code.code == 99:
+            yield from of_crossed(generator, thresholds, torn)
+        else:
+            yield of_failure(generator)
+
+
+def of_failure(generator: GeneratorEvidence) -> Finding:
+    assert generator.exit_code is not None
+    code = generator.exit_code.code
+    meaning = MEANING.get(code, "")
+    if not meaning and code > 128:
+        meaning = f"the process was ended by signal {code - 128}"
+    return _finding(
+        generator,
+        f"the run did not end as planned: exit code {code}" + (f", {meaning}" if meaning else ""),
+        "mend what ended it and run again to the planned end",
+        "0, or 99 with a crossed threshold",
+    )
+
+
+def of_zero(
+    generator: GeneratorEvidence, thresholds: Thresholds | None, torn: bool
+) -> Iterator[Finding | Unknown]:
+    if torn or thresholds is None:
+        return
+    crossed = [t for t in thresholds.found if t.generator == generator.name and t.state == "crossed"]
+    if not crossed:
+        return
+    printed = generator.console.thresholds_printed if generator.console is not None else None
+    said = generator.log is not None and generator.log.thresholds_crossed
+    if printed is False and not said:
+        return
+    first = crossed[0]
+    value = f" ({first.value:.6g})" if first.value is not None else ""
+    words = f"threshold {first.metric} {first.expression!r} is crossed{value}"
+    if printed is None and not said:
+        yield Unknown(
+            f"exit code 0, but {words}: whether thresholds were switched off is not known",
+            "keep k6's standard output and its log: they show whether thresholds were on",
+        )
+        return
+    yield _finding(
+        generator,
+        f"exit code 0, but {words}: code and points are not of one run",
+        "keep the exit code and the points of one and the same run",
+        "99",
+    )
+
+
+def of_crossed(
+    generator: GeneratorEvidence, thresholds: Thresholds | None, torn: bool
+) -> Iterator[Finding | Unknown]:
+    if torn or (generator.log is not None and generator.log.thresholds_crossed):
+        return
+    mine = [t for t in thresholds.found if t.generator == generator.name] if thresholds is not None else []
+    if any(t.state == "crossed" for t in mine):
+        return
+    unsure = next((t for t in mine if t.state in ("unknown", "vacuous")), None)
+    if thresholds is None or thresholds.defined is None or generator.options is None or unsure is not None:
+        why = (
+            f"{unsure.metric} {unsure.expression!r} cannot be evaluated"
+            if unsure is not None
+            else "not all thresholds of the run are known"
+        )
+        yield Unknown(f"exit code 99 says that a threshold was crossed, and {why}", OPTIONS)
+        return
+    yield _finding(
+        generator,
+        f"exit code 99 says that a threshold was crossed; none of the {len(mine)} is, by the points",
+        "keep the exit code and the points of one and the same run",
+        "0",
+    )
+
+
+def _finding(generator: GeneratorEvidence, message: str, mend: str, expected: str) -> Finding:
+    assert generator.exit_code is not None
+    code = generator.exit_code.code
+    return Finding(
+        message=message,
+        mend=mend,
+        observed=Quantity(float(code), "exit code", f"exit code {code}"),
+        limit=Quantity(None, "exit code", f"exit code {expected}"),
+        evidence=(generator.exit_code.path,),
+        scope=Scope(generator=generator.name),
+    )

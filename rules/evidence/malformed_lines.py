@@ -1,0 +1,145 @@
+"""
+What it checks
+    Whether every line of the points can be read, and whether samples are missing from between them.
+
+Why it matters
+    Lines that are skipped silently, or were thinned out, filtered or lost on the way, change counts and
+    percentiles without leaving a trace in them.
+
+How it is computed
+    Malformed lines; values that are no finite number; and incomplete sets. k6 writes every HTTP request as
+    the same eight samples with one tag set (and http_req_failed where the request has expected_response),
+    every iteration as one `iterations` and one `iteration_duration` (those of setup() and teardown() left
+    out), and `data_sent` with `data_received`. So these counts are equal, tag set by tag set; what is short
+    of the largest of them is missing. A warning above 0, invalid above 0.01 % of the lines, requests or
+    iterations. Metrics that are wholly absent are a choice, not a loss. A file that ends early may have one
+    incomplete set at its end; that is EV01's business.
+
+How to fix it
+    Use the points file as k6 wrote it, without jq, grep, sampling or a log shipper in between, and with disk
+    space to the end. `--out json=k6.json.gz` writes one sample a line; pretty-printed JSON is none.
+
+When it is wrong
+    An extension that writes k6's own metric names by itself can break the sets.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from auditor.api import (
+    REQUEST_SET,
+    Finding,
+    Findings,
+    GeneratorSamples,
+    Limit,
+    Limits,
+    Rule,
+    Samples,
+    Scope,
+    Timeline,
+    count,
+)
+
+RULE = Rule(
+    id="EV02",
+    slug="malformed-lines",
+    title="Samples are unreadable or missing",
+    severity="warning",
+    since="0.1",
+    limits=(
+        Limit("lost", 0, "samples", "own: k6 loses none"),
+        Limit("grave_share", 0.0001, "share of lines or requests", "own: p99.9 stands on one in a thousand"),
+    ),
+    references=("grafana/k6#2988",),
+)
+WHOLE = "use the points file as k6 wrote it (no filter, sampling or log shipper in between), or run again"
+
+
+def check(samples: Samples, timeline: Timeline | None, limits: Limits) -> Findings:
+    for name, own in samples.by_generator.items():
+        yield from unreadable(name, own, limits)
+        early = timeline is not None and timeline.ends[name].ended_early
+        yield from incomplete(name, own, limits, cut=early or bool(own.read.torn))
+
+
+def unreadable(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Finding]:
+    read = own.read
+    if read.malformed > limits["lost"]:
+        first = f", the first in line {read.first_malformed_line:,}" if read.first_malformed_line else ""
+        share = read.malformed / max(read.lines, 1)
+        yield Finding(
+            message=f"{read.malformed:,} of {read.lines:,} lines of {own.path} cannot be read{first} "
+            f"({share:.3%})",
+            mend=WHOLE,
+            observed=count(read.malformed, "lines"),
+            limit=count(limits["lost"], "lines"),
+            evidence=(own.path,),
+            scope=Scope(generator=name),
+            severity="invalid" if share > limits["grave_share"] else "warning",
+        )
+    if read.dropped_values > limits["lost"]:
+        yield Finding(
+            message=f"{read.dropped_values:,} samples of {own.path} have a value that is no finite "
+            "number; they are in "
+            "no figure",
+            mend="find the metric that the script adds NaN or Infinity to; k6 0.38 to 1.8 writes such values",
+            observed=count(read.dropped_values, "samples"),
+            limit=count(limits["lost"], "samples"),
+            evidence=(own.path,),
+            scope=Scope(generator=name),
+            severity="warning",
+        )
+
+
+def incomplete(name: str, own: GeneratorSamples, limits: Limits, *, cut: bool) -> Iterator[Finding]:
+    """Sets of samples that k6 writes together, and that are not all there."""
+    inside = ~own.outside_iterations
+    requests = [m for m in REQUEST_SET if own.count_of.get(m)]
+    tables = {metric: by_tagset(own, metric) for metric in requests}
+    if tables and own.count_of.get("http_req_failed"):
+        # Without a response callback a request has neither this sample nor the tag.
+        told = own.tag("expected_response") != ""
+        largest = np.max(list(tables.values()), axis=0)
+        tables["http_req_failed"] = np.where(told, by_tagset(own, "http_req_failed"), largest)
+    sets = [("requests", tables)]
+    pairs = (("iterations", "iteration_duration"), ("data_sent", "data_received"))
+    sets += [
+        ("iterations", {m: by_tagset(own, m) * inside for m in pair})
+        for pair in pairs
+        if all(own.count_of.get(m) for m in pair)
+    ]
+    for what, counts in sets:
+        if len(counts) < 2:
+            continue
+        table = np.stack(list(counts.values()))
+        largest = table.max(axis=0)
+        lines = int((largest - table).sum())
+        if lines - (len(counts) if cut else 0) <= limits["lost"]:
+            continue
+        broken = int((largest - table.min(axis=0)).sum())
+        of = int(largest.sum())
+        share = broken / max(of, 1)
+        least = min(counts, key=lambda m: int(counts[m].sum()))
+        most = max(counts, key=lambda m: int(counts[m].sum()))
+        yield Finding(
+            message=f"{broken:,} of {of:,} {what} in {own.path} lack a sample that k6 always writes with them "
+            f"({most} {int(counts[most].sum()):,}, {least} {int(counts[least].sum()):,}): samples are "
+            "missing, the "
+            "file was thinned, filtered or lost in part",
+            mend=WHOLE,
+            observed=count(broken, what),
+            limit=count(limits["lost"], what),
+            evidence=(own.path,),
+            scope=Scope(generator=name),
+            severity="invalid" if share > limits["grave_share"] else "warning",
+        )
+
+
+def by_tagset(own: GeneratorSamples, metric: str) -> np.ndarray:
+    """Samples of a metric, for every tag set."""
+    found = np.zeros(len(own.tagsets), dtype=np.int64)
+    if metric in own.metrics:
+        rows = own.series_metric == own.metrics.index(metric)
+        found[own.series_tagset[rows]] = own.series_count[rows]
+    return found

@@ -1,0 +1,196 @@
+"""
+What it checks
+    Whether what ran is what the files say: options against the banner, the banner against the samples, and
+    the console's count against the points.
+
+Why it matters
+    One command-line flag replaces a whole scenario, and k6 only prints a warning. The script in the
+    repository then describes a test that nobody ran, and its target rate belongs to no figure.
+
+How it is computed
+    Each disagreement of the options with the banner (invalid if executor, rate, length or scenario names
+    differ, else a warning); k6's log line that says a flag overrode the scenarios; a scenario that has
+    samples and is not in the plan; a planned arrival-rate scenario whose slots lie before the end of the
+    evidence and that has no sample at all; and the console's "N complete" and `http_reqs` against the
+    iterations and requests in the points: beyond max(1, 0.1 %) if it is the final count, and above them by
+    that much if it is a progress line. Counts are not compared where the points file breaks off.
+
+How to fix it
+    Keep files of one run together: the console of that run, `k6 inspect` of the script with the same
+    environment. Put the options into the script, not on the command line.
+
+When it is wrong
+    Scripts that build their options from the environment show other options when inspected without it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from auditor.api import (
+    Accounting,
+    Evidence,
+    Finding,
+    Findings,
+    GeneratorEvidence,
+    Iterations,
+    Limit,
+    Limits,
+    Plan,
+    Quantity,
+    Rule,
+    Samples,
+    Scope,
+    Timeline,
+    Unknown,
+    count,
+)
+
+RULE = Rule(
+    id="EV03",
+    slug="what-ran",
+    title="What ran is not what the files say",
+    severity="warning",
+    since="0.1",
+    limits=(
+        Limit("iterations", 1, "iterations", "own: an iteration may end between the two counts"),
+        Limit("share", 0.001, "share of the iterations", "counts of one run agree within 0.1 % (semantics §8)"),
+    ),
+    references=("semantics §8", "semantics §10"),
+    consequence_of=("DM06", "EV01", "EV02"),
+)
+ONE_RUN = "keep together the console, options and points of one run"
+
+
+def check(
+    evidence: Evidence,
+    plan: Plan,
+    samples: Samples | None,
+    iterations: Iterations | None,
+    timeline: Timeline | None,
+    accounting: Accounting | None,
+    limits: Limits,
+) -> Findings:
+    if not any(
+        g.options is not None or (g.console is not None and g.console.has_banner) for g in evidence.generators
+    ):
+        yield Unknown(
+            "neither a banner nor options say what ran",
+            "keep k6's standard output and `k6 inspect --execution-requirements script.js` beside the points",
+        )
+    for generator in evidence.generators:
+        yield from against_banner(generator, plan)
+        if samples is not None and iterations is not None:
+            yield from against_samples(generator, plan, samples, iterations, timeline, accounting)
+            yield from against_console(generator, samples, limits)
+
+
+def against_banner(generator: GeneratorEvidence, plan: Plan) -> Iterator[Finding]:
+    overridden = generator.log.options_overridden if generator.log is not None else ""
+    found = [
+        Finding(
+            message=one.message,
+            mend="audit this run for what the banner says, or run the script as it stands; put options "
+            "into the script, "
+            "not on the command line or into the environment",
+            observed=Quantity(None, "", "what the banner says"),
+            limit=Quantity(None, "", "what the options say"),
+            evidence=tuple(one.evidence.split(", ")),
+            scope=Scope(one.generator, one.scenario),
+            severity="invalid" if one.grave else "warning",
+        )
+        for one in plan.disagreements
+        if one.generator == generator.name
+    ]
+    if overridden and found:
+        log = generator.log.paths if generator.log is not None else ()
+        found[0] = replace(
+            found[0], message=f"{found[0].message}; k6 said: {overridden}", evidence=(*found[0].evidence, *log)
+        )
+    yield from found
+    console = generator.console
+    confirmed = console is not None and console.has_banner and generator.options is not None
+    if overridden and not found and not confirmed and generator.log is not None:
+        yield Finding(
+            message=f"k6 replaced the script's scenarios by options from outside: {overridden}",
+            mend="put the options into the script; keep the banner and `k6 inspect` so that what ran can "
+            "be told",
+            observed=Quantity(None, "", "options from outside"),
+            limit=Quantity(None, "", "the script's scenarios"),
+            evidence=generator.log.paths,
+            scope=Scope(generator=generator.name),
+            severity="warning",
+        )
+
+
+def against_samples(
+    generator: GeneratorEvidence,
+    plan: Plan,
+    samples: Samples,
+    iterations: Iterations,
+    timeline: Timeline | None,
+    accounting: Accounting | None,
+) -> Iterator[Finding]:
+    own = samples.by_generator.get(generator.name)
+    planned = [key for key in plan.keys if key.generator == generator.name]
+    if own is None or not planned:
+        return
+    names = ", ".join(key.scenario for key in planned)
+    for key, found in iterations.by_key.items():
+        if key.generator != generator.name or key in plan.keys or not found.started or not key.scenario:
+            continue
+        yield Finding(
+            message=f"{found.started:,} iterations are of scenario {key.scenario!r}; the plan has {names}",
+            mend=ONE_RUN,
+            observed=count(found.started, "iterations"),
+            limit=count(0, "iterations"),
+            evidence=(own.path,),
+            scope=Scope(generator.name, key.scenario),
+            severity="invalid",
+        )
+    if timeline is None or accounting is None:
+        return
+    for key in planned:
+        one, account, course = plan.keys[key], accounting.whole[key], timeline.keys[key]
+        if one.schedule is None or account.started or account.dropped or course.origin_ns is None:
+            continue
+        due = one.schedule.slots_to(course.reached_s)
+        if due > account.allowance:
+            yield Finding(
+                message=f"scenario {key.scenario!r} was to start {due:,} iterations and has no sample at all",
+                mend=ONE_RUN + "; if the points are of this run, the scenario did not run",
+                observed=count(0, "iterations"),
+                limit=count(due, "iterations"),
+                evidence=(own.path,),
+                scope=Scope(key.generator, key.scenario),
+                severity="invalid",
+            )
+
+
+def against_console(generator: GeneratorEvidence, samples: Samples, limits: Limits) -> Iterator[Finding]:
+    own = samples.by_generator.get(generator.name)
+    console = generator.console
+    if own is None or console is None or own.read.torn:
+        return
+    # A metric that was left out of the file as a whole is not missing points.
+    listed = own.count_of
+    counted = []
+    if console.counts is not None and (listed.get("iterations") or not listed.get("iteration_duration")):
+        here = round(float(own.column("iterations").value.sum()))
+        counted.append(("complete iterations", here, console.counts.completed, console.counts.final))
+    if console.requests is not None and (listed.get("http_reqs") or not listed.get("http_req_duration")):
+        counted.append(("requests", listed.get("http_reqs", 0), console.requests, True))
+    for what, here, there, final in counted:
+        differs = abs(here - there) if final else there - here
+        if differs <= max(limits["iterations"], limits["share"] * there):
+            continue
+        word = "" if final else " by its last progress line"
+        yield Finding(
+            message=f"{console.path} counts {there:,} {what}{word}; {own.path} has {here:,}: "
+            "the console is of another run, or points are missing",
+            mend=ONE_RUN + ", whole",
+            observed=count(here, what),
+            limit=count(there, what),
+            evidence=(console.path, own.path),
+            scope=Scope(generator=generator.name),
+            severity="invalid",
+        )

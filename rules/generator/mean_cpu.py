@@ -1,0 +1,57 @@
+"""
+What it checks
+    Whether the generator's mean CPU stays within the plan of 60 %.
+
+Why it matters
+    Above it there is no room for the short peaks that delay starts: the mean hides seconds at 100 %.
+
+How it is computed
+    CPU busy = 100 % − idle − iowait of all cores (of the quota, if the process is limited), averaged over
+    the measurement window by the length of each sample. One finding per host.
+
+How to fix it
+    More cores, or more generators, by the factor in the finding; fewer checks, tags and large bodies in the
+    script; discardResponseBodies.
+
+When it is wrong
+    A machine that does other work as well has no more room for it; but if that work ended before the test
+    did, the mean tells too much.
+"""
+
+import math
+
+from auditor.api import Finding, Findings, GeneratorLoad, Limit, Limits, Rule, Scope, Unknown, percent
+
+RULE = Rule(
+    id="GH02",
+    slug="mean-cpu",
+    title="The generator was busier than planned",
+    severity="warning",
+    since="0.1",
+    limits=(Limit("mean", 60, "% CPU", "the plan line: above it peaks have no room"),),
+    references=("semantics §7",),
+    consequence_of=("GH03",),
+)
+
+
+def check(load: GeneratorLoad, limits: Limits) -> Findings:
+    if not load.hosts:
+        yield Unknown("no host metrics lie in the window", "record the host over the whole test")
+    for host in load.hosts:
+        if host.mean_percent <= limits["mean"]:
+            continue
+        factor = host.mean_percent / limits["mean"]
+        cores = (
+            f"{math.ceil(host.cores * factor)} cores instead of {host.cores}"
+            if host.cores
+            else f"{factor:.2f} times the cores"
+        )
+        name = f"host {host.host}" if host.host else host.path
+        yield Finding(
+            message=f"{name}: mean CPU {host.mean_percent:.1f} % over the window",
+            mend=f"for this much work use at least {cores}, on one machine or spread over several",
+            observed=percent(host.mean_percent / 100),
+            limit=percent(limits["mean"] / 100),
+            evidence=(host.path,),
+            scope=Scope(generator=host.covers[0] if len(host.covers) == 1 else ""),
+        )

@@ -1,0 +1,65 @@
+"""
+What it checks
+    Whether the generator's CPU was saturated: more than 80 % over any 5 s, or at the 95th percentile.
+
+Why it matters
+    A saturated generator starts iterations late or not at all, and adds its own waiting for CPU to every
+    latency. What it reports is itself.
+
+How it is computed
+    The highest mean of consecutive samples that fill 5 s, at least two of them, so that a spike of a single
+    sample (a scrape) does not count; and the 95th percentile of the samples. Of all cores, or of the quota.
+
+How to fix it
+    More cores, or more generators (execution segments), by at least the factor in the finding, and run
+    again. The numbers of this run cannot be corrected afterwards.
+
+When it is wrong
+    If the metrics are of a machine that the generator does not run on.
+"""
+
+import math
+
+from auditor.api import Finding, Findings, GeneratorLoad, Limit, Limits, Rule, Scope, Unknown, clock, percent
+
+RULE = Rule(
+    id="GH03",
+    slug="saturated-cpu",
+    title="The generator's CPU was saturated",
+    severity="invalid",
+    since="0.1",
+    limits=(
+        Limit("highest_5s", 80, "% CPU", "k6 documentation: keep CPU below 80 %"),
+        Limit("p95", 80, "% CPU", "k6 documentation: keep CPU below 80 %"),
+        Limit("aim", 60, "% CPU", "the plan line of GH02, for the cores to use instead"),
+    ),
+    references=("semantics §7",),
+)
+
+
+def check(load: GeneratorLoad, limits: Limits) -> Findings:
+    if not load.hosts:
+        yield Unknown("no host metrics lie in the window", "record the host over the whole test")
+    for host in load.hosts:
+        peak = host.max_5s_percent > limits["highest_5s"]
+        if not peak and host.p95_percent <= limits["p95"]:
+            continue
+        observed = host.max_5s_percent if peak else host.p95_percent
+        factor = observed / limits["aim"]
+        cores = (
+            f"{math.ceil(host.cores * factor)} cores instead of {host.cores}"
+            if host.cores
+            else f"{factor:.2f} times the cores"
+        )
+        name = f"host {host.host}" if host.host else host.path
+        yield Finding(
+            message=f"{name}: CPU {host.max_5s_percent:.1f} % over 5 s (until "
+            f"{clock(host.max_5s_at_ns)}), p95 {host.p95_percent:.1f} %, mean {host.mean_percent:.1f} %",
+            mend=f"use at least {cores}, on one machine or spread over several; more if it could not "
+            "even start "
+            "what was due. Then run again: these figures cannot be corrected",
+            observed=percent(observed / 100),
+            limit=percent(limits["highest_5s" if peak else "p95"] / 100),
+            evidence=(host.path,),
+            scope=Scope(generator=host.covers[0] if len(host.covers) == 1 else ""),
+        )

@@ -1,0 +1,35 @@
+"""
+What it checks
+    Whether the report can name the dropped iterations: starts that were due while no VU was free.
+
+Why it matters
+    Dropped iterations are demand that got no answer. They are in no latency figure, so a report that does not
+    name them is too good.
+
+How it is computed
+    Sum of the values of `dropped_iterations` in the window, for executors that can drop. "n/a" for executors
+    that cannot (looping VUs). Missing if the points file does not reach the planned end: then the absence of
+    drops proves nothing, since k6 does not record them once a run is cut off.
+
+How to fix it
+    Run the test to its end and keep the whole points file.
+
+When it is wrong
+    It never fails about a run. A run that k6 itself ended early leaves this open even if it had no drop.
+"""
+
+from auditor.api import Findings, Header, Rule, answered
+
+RULE = Rule(
+    id="HD03",
+    slug="dropped-iterations-field",
+    title="Dropped iterations is missing from the header",
+    severity="invalid",
+    since="0.1",
+    references=("report header",),
+    waivable=False,
+)
+
+
+def check(header: Header) -> Findings:
+    return answered(header, "dropped_iterations")

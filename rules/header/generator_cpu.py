@@ -1,0 +1,35 @@
+"""
+What it checks
+    Whether the report can name the generator's CPU: the highest 5 s mean of its hosts, over the window.
+
+Why it matters
+    A busy generator starts late and measures its own waiting as the system's latency. Without its CPU nobody
+    can tell which of the two was slow.
+
+How it is computed
+    100 % − idle − iowait of every generator's host over the measurement window, as the highest mean over 5 s.
+    Missing without host metrics, or if they cover less than 95 % of the window of any generator.
+
+How to fix it
+    Record `sar -o host.sa 1` on every generator while the test runs, and keep
+    `sadf -j host.sa -- -u ALL -P ALL -r ALL > host.sadf.json` beside the points.
+
+When it is wrong
+    It never fails about a run. A container's own CPU is no evidence about the machine it shares.
+"""
+
+from auditor.api import Findings, Header, Rule, answered
+
+RULE = Rule(
+    id="HD04",
+    slug="generator-cpu-field",
+    title="Generator CPU is missing from the header",
+    severity="invalid",
+    since="0.1",
+    references=("report header",),
+    waivable=False,
+)
+
+
+def check(header: Header) -> Findings:
+    return answered(header, "generator_cpu")

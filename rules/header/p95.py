@@ -1,0 +1,36 @@
+"""
+What it checks
+    Whether the report can name the p95 of latency over the offered demand (one request in twenty was slower).
+
+Why it matters
+    Most latency objectives are written for this percentile; a report without it cannot be compared with one.
+
+How it is computed
+    Linear interpolation over all requests that started in the window; failed, dropped, interrupted and silent
+    demand counts as slower than anything observed. "n/a" below 72 requests or without any request, "not
+    identified" where the rank falls on demand without a latency: both are answers. Missing without a points
+    file, or if several protocols have samples and none is named.
+
+How to fix it
+    Record the run with `k6 run --out json=k6.json.gz` and keep the file; a summary keeps no distribution. With
+    several protocols name one: `latency_metric` in k6-audit.toml.
+
+When it is wrong
+    It never fails about a run. That too much demand has no latency is told by SD01 and ER03.
+"""
+
+from auditor.api import Findings, Header, Rule, answered
+
+RULE = Rule(
+    id="HD09",
+    slug="p95-field",
+    title="p95 is missing from the header",
+    severity="invalid",
+    since="0.1",
+    references=("report header",),
+    waivable=False,
+)
+
+
+def check(header: Header) -> Findings:
+    return answered(header, "p95")

@@ -1,0 +1,36 @@
+"""
+What it checks
+    Whether the report can name the target rate: the iterations per second that the run was to start.
+
+Why it matters
+    An achieved rate says nothing without the rate that was asked for. A figure of latency belongs to a load,
+    and the load is the target.
+
+How it is computed
+    Slots of the schedule in the measurement window ÷ its length, summed over generators and open scenarios.
+    Where no arrival plan exists, the declared target. A closed model that is declared as such, with its
+    reason, answers "none: closed model". Missing where nothing says what was planned.
+
+How to fix it
+    Keep k6's standard output (the banner) and the output of `k6 inspect --execution-requirements script.js`
+    beside the points. For a closed executor declare the target, or use an arrival-rate executor.
+
+When it is wrong
+    It never fails about a run: without evidence the field is open, and so is the verdict.
+"""
+
+from auditor.api import Findings, Header, Rule, answered
+
+RULE = Rule(
+    id="HD01",
+    slug="target-rate",
+    title="Target rate is missing from the header",
+    severity="invalid",
+    since="0.1",
+    references=("report header",),
+    waivable=False,
+)
+
+
+def check(header: Header) -> Findings:
+    return answered(header, "target_rate")

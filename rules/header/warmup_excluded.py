@@ -1,0 +1,35 @@
+"""
+What it checks
+    Whether the report can name the warm-up that was left out of the figures.
+
+Why it matters
+    Start-up costs (cold caches, connection pools, ramps) belong to no steady figure; and leaving out too much
+    hides incidents. Only who ran the test knows what was start-up.
+
+How it is computed
+    The declared length; 0 s is an answer. Missing if nothing was declared: the tool never chooses a warm-up,
+    because automatic truncation deletes incidents.
+
+How to fix it
+    Declare it: `--warmup 30s`, `--warmup 0s`, or `warmup = "30s"` in k6-audit.toml.
+
+When it is wrong
+    It never fails about a run. Whether the warm-up is long enough, or hides something, is another question
+    (SS03, SS06).
+"""
+
+from auditor.api import Findings, Header, Rule, answered
+
+RULE = Rule(
+    id="HD06",
+    slug="warm-up-field",
+    title="Warm-up excluded is missing from the header",
+    severity="invalid",
+    since="0.1",
+    references=("report header",),
+    waivable=False,
+)
+
+
+def check(header: Header) -> Findings:
+    return answered(header, "warmup_excluded")

@@ -1,0 +1,94 @@
+"""
+What it checks
+    Whether the percentiles are in order, and no latency is negative.
+
+Why it matters
+    p50 ≤ p90 ≤ p95 ≤ p99 ≤ p99.9 holds for any set of numbers. Where it does not hold, or a request took less
+    than no time, the figures are not what they are called, and nothing that follows from them stands.
+
+How it is computed
+    The header's cells that have a value, pooled and per scenario, from raw values; none may be below the one
+    before it, nor above the largest value, and no request in the window may have a duration below 0.
+
+How to fix it
+    A negative duration is a fault of the recording: a clock set back by hand or by NTP while the test ran, or a
+    file that was edited. Record again on a host with a steady clock.
+
+When it is wrong
+    Never on raw values. Percentiles of different populations (one of successes, one of all) may cross; they are
+    never compared here.
+"""
+
+import itertools
+
+from auditor.api import (
+    LABELS,
+    PERCENTILES,
+    Finding,
+    Findings,
+    Latency,
+    Limit,
+    Limits,
+    NotApplicable,
+    Population,
+    Rule,
+    Samples,
+    Scope,
+    milliseconds,
+)
+
+RULE = Rule(
+    id="LS05",
+    slug="percentile-order",
+    title="Percentiles are out of order",
+    severity="invalid",
+    since="0.1",
+    limits=(Limit("least_ms", 0, "ms", "no request takes less than no time"),),
+    references=("semantics §8", "abstracta/jmeter-dotnet-dsl#4"),
+    consequence_of=("LS11",),
+)
+
+
+def check(latency: Latency, samples: Samples, limits: Limits) -> Findings:
+    if not latency.pooled.sent:
+        yield NotApplicable("no request was made")
+        return
+    files = tuple(one.path for one in samples.by_generator.values())
+    populations = {"": latency.pooled}
+    if len(latency.by_scenario) > 1:
+        populations.update(latency.by_scenario)
+    for scenario, population in populations.items():
+        if not population.sent:
+            continue
+        where = f"{scenario}: " if scenario else ""
+        lowest = float(population.sent_ms[0])
+        if lowest < limits["least_ms"]:
+            below = int((population.sent_ms < limits["least_ms"]).sum())
+            yield Finding(
+                message=f"{where}{below:,} of {population.sent:,} requests took less than no time, down "
+                f"to {lowest:,.4g} ms",
+                mend="record again on a host whose clock is not set while the test runs; these points "
+                "prove nothing",
+                observed=milliseconds(lowest),
+                limit=milliseconds(limits["least_ms"]),
+                evidence=files,
+                scope=Scope(scenario=scenario),
+            )
+        for (low, a), (high, b) in _pairs(population):
+            if a > b:
+                yield Finding(
+                    message=f"{where}{low} is {a:,.4g} ms, above {high}, which is {b:,.4g} ms",
+                    mend="use percentiles of one population, computed from its raw values",
+                    observed=milliseconds(a),
+                    limit=milliseconds(b),
+                    evidence=files,
+                    scope=Scope(scenario=scenario),
+                )
+
+
+def _pairs(population: Population) -> list[tuple[tuple[str, float], tuple[str, float]]]:
+    """Neighbours among the cells that have a value, the maximum last."""
+    cells = [(LABELS[name], population.cell(name).value) for name, _ in PERCENTILES]
+    known = [(label, value) for label, value in cells if value is not None]
+    known.append(("the maximum", float(population.sent_ms[-1])))
+    return list(itertools.pairwise(known))

@@ -1,0 +1,71 @@
+"""
+What it checks
+    Whether the run has enough samples for p99, p95, p90 and p50.
+
+Why it matters
+    Below these numbers not even the interval of a percentile can be given: the "p99" of 50 requests is their
+    maximum under another name.
+
+How it is computed
+    n is the population of the header's cell: offered demand in the window, or what was sent in a closed run,
+    pooled over the scenarios. A two-sided 95 % interval from order statistics exists from n = 368 for p99, 72
+    for p95, 36 for p90 and 6 for p50; below it the cell is n/a and says how many are needed.
+
+How to fix it
+    Run longer at the same rate; the finding says how long.
+
+When it is wrong
+    It acts on the cells alone, never on the verdict. Groups of requests by name have the same minima, without a
+    finding. Relaxed for purpose = "smoke".
+"""
+
+import math
+
+from auditor.api import (
+    LABELS,
+    MINIMUM_N,
+    Declared,
+    Finding,
+    Findings,
+    Latency,
+    NotApplicable,
+    Rule,
+    Samples,
+    Timeline,
+    count,
+)
+
+RULE = Rule(
+    id="LS02",
+    slug="samples-for-percentiles",
+    title="Too few samples for p99 or lower percentiles",
+    severity="warning",
+    since="0.1",
+    references=("semantics §4",),
+    consequence_of=("OL09", "SS08"),
+)
+
+
+def check(latency: Latency, timeline: Timeline, samples: Samples, declared: Declared) -> Findings:
+    pooled = latency.pooled
+    n = pooled.offered if pooled.kind == "offered" else pooled.sent
+    if pooled.cell("p99").status == "empty":
+        yield NotApplicable("no request was made")
+        return
+    if declared.purpose == "smoke":
+        yield NotApplicable('purpose = "smoke": sample sizes are not judged')
+        return
+    short = {name: least for name, least in MINIMUM_N.items() if name != "p999" and n < least}
+    if not short:
+        return
+    most = max(short.values())
+    window_s = float(timeline.window_s)
+    longer = f"; at this rate that takes {math.ceil(window_s * most / n):,} s" if n and window_s > 0 else ""
+    cells = ", ".join(f"{LABELS[name]} (need {least:,})" for name, least in short.items())
+    yield Finding(
+        message=f"{n:,} {pooled.kind} requests are too few for {cells}: these cells are n/a",
+        mend=f"collect at least {most:,} requests in the window{longer}",
+        observed=count(n, "requests"),
+        limit=count(most, "requests"),
+        evidence=tuple(one.path for one in samples.by_generator.values()),
+    )

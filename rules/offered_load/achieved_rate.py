@@ -1,0 +1,143 @@
+"""
+What it checks
+    Whether as many iterations were started in the measurement window as the schedule asks for.
+
+Why it matters
+    Latency at a lower rate than the one asked for says nothing about the rate asked for. k6 exits with 0
+    and green thresholds all the same.
+
+How it is computed
+    |started − N*| ≤ max(N*/50, 1 per key), in exact numbers, so that exactly 2 % passes. Started counts
+    iterations by their START time (k6 stamps the end); N* is the exact number of slots of the schedule in
+    the window. Compared per generator and scenario, for each scenario, and for the sum: the sum alone never
+    passes. Where there is no arrival plan, a declared target rate × the window's length is N*.
+
+How to fix it
+    Follow the cause below it: more VUs (SD06), a generator that keeps up (GH03), no throttle (WM04). If the
+    system cannot take the rate, the test has shown that; report it as a failed target, not as latency.
+
+When it is wrong
+    Never on counts. A whole-run rate printed by k6 is lower than the achieved rate whenever setup(),
+    teardown() or gracefulStop take time; that figure is not used here.
+"""
+
+import math
+from fractions import Fraction
+
+from auditor.api import (
+    Accounting,
+    Declared,
+    Delivery,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    NotApplicable,
+    Plan,
+    Rule,
+    Samples,
+    Scope,
+    Stretch,
+    Timeline,
+    Unknown,
+    per_second,
+)
+
+RULE = Rule(
+    id="OL01",
+    slug="achieved-rate",
+    title="The planned rate was not achieved",
+    severity="invalid",
+    since="0.1",
+    limits=(Limit("deviation", 0.02, "share of planned", "two percent: the rule of the team that was fooled"),),
+    references=("semantics §2",),
+    consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04", "WM01"),
+)
+
+OPTIONS_MEND = (
+    "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements script.js`"
+)
+
+
+def check(
+    plan: Plan,
+    delivery: Delivery,
+    timeline: Timeline,
+    accounting: Accounting,
+    samples: Samples,
+    declared: Declared,
+    limits: Limits,
+) -> Findings:
+    allowed = Fraction(str(limits["deviation"]))
+    files = tuple(one.path for one in samples.by_generator.values())
+    for stretch in delivery.whole:
+        tolerance = max(stretch.slots * allowed, Fraction(stretch.keys))
+        if abs(stretch.deficit) <= tolerance:
+            continue
+        length_s = float(timeline.window_s if stretch.scope == "all" else stretch.to_s - stretch.from_s)
+        sources = [one.source for one in plan.measured() if stretch.scenario in ("", one.key.scenario)]
+        yield Finding(
+            message=_words(stretch),
+            mend=_mend(stretch, tolerance),
+            observed=per_second(stretch.started / length_s if length_s else 0.0),
+            limit=per_second(stretch.slots / length_s if length_s else 0.0),
+            evidence=(*files, *dict.fromkeys(sources)),
+            scope=Scope(stretch.generator, stretch.scenario),
+        )
+    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
+    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    closed = [one.key for one in plan.measured() if one.is_closed]
+    if delivery.whole or declared.target_rate_per_s is None:
+        if unscheduled:
+            yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_MEND)
+        elif not delivery.whole:
+            yield NotApplicable("a closed model plans no starts, and no target rate was declared")
+        return
+    length_s = float(timeline.window_s)
+    due = declared.target_rate_per_s * timeline.window_s
+    compared = [key for key in (*unscheduled, *closed) if key in accounting.window]
+    started = sum(accounting.window[key].started for key in compared)
+    if abs(started - due) > max(due * allowed, Fraction(len(compared))):
+        share = f" ({_off(started, due)})" if due else ""
+        yield Finding(
+            message=f"{started:,} iterations were started; the declared target asks for "
+            f"{float(due):,.0f}{share}",
+            mend=(
+                f"at least {math.ceil(due * (1 - allowed)):,} starts are needed: run it with an arrival-rate "
+                "executor, which starts iterations whether or not the system answers"
+                if started < due
+                else f"declare the rate that was meant: at most {math.floor(due * (1 + allowed)):,} "
+                "starts fit it"
+            ),
+            observed=per_second(started / length_s if length_s else 0.0),
+            limit=per_second(float(declared.target_rate_per_s)),
+            evidence=files,
+        )
+
+
+def _words(stretch: Stretch) -> str:
+    what = "all scenarios together" if stretch.scope == "all" else stretch.scope
+    if stretch.deficit < 0:
+        more = f" ({_off(stretch.started, stretch.slots)})" if stretch.slots else ""
+        return f"{what}: {stretch.started:,} iterations were started, {stretch.slots:,} were planned{more}"
+    return (
+        f"{what}: {stretch.started:,} of {stretch.slots:,} planned iterations were started "
+        f"({_off(stretch.started, stretch.slots)})"
+    )
+
+
+def _off(started: int, due: Fraction | int) -> str:
+    share = float(started / Fraction(due) - 1)
+    return f"{abs(share) * 100:.1f} % too {'many' if share > 0 else 'few'}"
+
+
+def _mend(stretch: Stretch, tolerance: Fraction) -> str:
+    if stretch.deficit < 0:
+        return (
+            f"at most {math.floor(stretch.slots + tolerance):,} are allowed: see whether the plan read here "
+            "is the one that ran, and whether the points file holds one run only"
+        )
+    return (
+        f"at least {math.ceil(stretch.slots - tolerance):,} starts are needed: mend what held them back and "
+        "run again; until then the latency below is that of a lighter load"
+    )

@@ -1,0 +1,127 @@
+"""
+What it checks
+    Whether the load was offered all the time, in windows of 10 s.
+
+Why it matters
+    A test of ten minutes can reach 99 % of its rate and still stop offering load for five seconds, just while
+    the system stalls. Those five seconds are what the test was made to find; the requests that would have met
+    the stall were never sent, and the percentiles look as if nothing had happened.
+
+How it is computed
+    Tumbling windows from the start of the measurement window: one closes at the first multiple of 10 s from its
+    start at which it holds 150 slots, the remainder joins the last. Each is started ÷ slots, slots by slot
+    time, starts by start time; a deficit of at most 3 starts does not count. Per generator and scenario, and
+    for the sum over the generators of a scenario. Invalid if any window is below 90 %, or if more than 1 % of
+    them (and more than one) are below 98 %; a single window below 98 % is a warning. Interrupted iterations
+    have no start time and count in no window. Calibrated on recorded runs: a stall of 5 s under a capped pool
+    lost 40 % of its window and 1 % of the run; healthy runs stay above 99.5 %.
+
+How to fix it
+    See what happened in the window named: a stall of the system that used up all VUs (raise maxVUs: it must
+    hold rate × length of the stall), a pause of the generator (GH03, CO03), a throttle (WM04).
+
+When it is wrong
+    On stamps coarser than 10 ms, where it is unknown. If iterations last so long that many were interrupted at
+    the end, the last windows lack them: give gracefulStop the length of an iteration.
+"""
+
+import math
+
+from auditor.api import (
+    Accounting,
+    Declared,
+    Delivery,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    NotApplicable,
+    Plan,
+    Rule,
+    Samples,
+    Scope,
+    Stretch,
+    Unknown,
+    count,
+    percent,
+    require_fine_stamps,
+)
+
+RULE = Rule(
+    id="OL03",
+    slug="worst-window",
+    title="For some seconds the load was not offered",
+    severity="invalid",
+    since="0.1",
+    limits=(
+        Limit("invalid_ratio", 0.90, "share of a window's plan", "own: a stall under a capped pool lost 40 %"),
+        Limit("short_ratio", 0.98, "share of a window's plan", "own: healthy runs stay above 99.5 %"),
+        Limit(
+            "short_windows", 0.01, "share of the windows, at least one", "own: one short window is a warning"
+        ),
+    ),
+    references=("semantics §2",),
+    consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),
+)
+
+OPTIONS_MEND = (
+    "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements script.js`"
+)
+
+
+def check(
+    plan: Plan,
+    delivery: Delivery,
+    accounting: Accounting,
+    samples: Samples,
+    declared: Declared,
+    limits: Limits,
+) -> Findings:
+    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
+    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    if not delivery.whole and not unscheduled:
+        yield NotApplicable("a closed model has no plan that a window could fall short of")
+        return
+    require_fine_stamps(samples)
+    files = tuple(one.path for one in samples.by_generator.values())
+    found = [_finding(scope, windows, limits, files) for scope, windows in delivery.windows.items()]
+    # A warning must not hide that another scenario's plan is unknown.
+    if unscheduled and not any(f is not None and f.severity == "invalid" for f in found):
+        yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_MEND)
+        return
+    yield from (f for f in found if f is not None)
+
+
+def _finding(
+    scope: str, windows: tuple[Stretch, ...], limits: Limits, files: tuple[str, ...]
+) -> Finding | None:
+    short = [w for w in windows if w.ratio < limits["short_ratio"]]
+    if not short:
+        return None
+    allowed = max(1, math.floor(len(windows) * limits["short_windows"]))
+    worst = min(short, key=lambda w: w.ratio)
+    deep = worst.ratio < limits["invalid_ratio"]
+    many = len(short) > allowed
+    if deep or not many:
+        observed = percent(worst.ratio)
+        limit = percent(limits["invalid_ratio"] if deep else limits["short_ratio"])
+    else:
+        observed, limit = count(len(short), "short windows"), count(allowed, "short windows")
+    return Finding(
+        message=(
+            f"{scope}: {worst.started:,} of {worst.slots:,} planned iterations were started between "
+            f"{float(worst.from_s):g} and {float(worst.to_s):g} s of the scenario "
+            f"({worst.ratio * 100:.1f} %); windows below {limits['short_ratio'] * 100:g} %: "
+            f"{len(short):,} of {len(windows):,}"
+        ),
+        mend=(
+            f"see what held the starts back at {float(worst.from_s):g}–{float(worst.to_s):g} s (VUs used up, "
+            "a pause of the generator, a throttle), mend it, and run again: that window needs "
+            f"{math.ceil(worst.slots * limits['short_ratio']):,} starts"
+        ),
+        observed=observed,
+        limit=limit,
+        evidence=files,
+        scope=Scope(worst.generator, worst.scenario),
+        severity="invalid" if deep or many else "warning",
+    )

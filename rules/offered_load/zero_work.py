@@ -1,0 +1,147 @@
+"""
+What it checks
+    Whether the run did any work: requests were made, and every scenario that completed iterations made some.
+
+Why it matters
+    A script that fails in its first line completes its iterations at the full rate, with no drop, no failed
+    request and every latency threshold green: there is nothing to fail on.
+
+How it is computed
+    Samples of the latency metric outside setup() and teardown(), and completed iterations, over the whole run,
+    for all measured scenarios and for each. No request at all fails; so does a scenario with completed
+    iterations and no request, unless it has samples of another protocol's metrics. If nothing but such metrics
+    is found (kafka_…, mqtt_…, sql_…, from extensions), it is unknown which of them is the latency.
+
+How to fix it
+    Run one iteration (`k6 run --iterations 1 script.js`) and read its output: an exception, a wrong exec, a
+    branch that is never entered. For another protocol name its trend as latency_metric in k6-audit.toml.
+
+When it is wrong
+    For a scenario that talks to the system by no metric k6 knows (a custom client without metrics): declare it
+    role = "support", since nothing can be said about its work. This rule cannot be waived.
+"""
+
+from collections.abc import Mapping
+
+from auditor.api import (
+    Accounting,
+    Declared,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    Quantity,
+    Requests,
+    Rule,
+    Samples,
+    Scope,
+    Unknown,
+    count,
+)
+
+RULE = Rule(
+    id="OL08",
+    slug="zero-work",
+    title="The run did no work",
+    severity="invalid",
+    since="0.1",
+    limits=(Limit("requests", 1, "requests", "own: without a request there is no latency"),),
+    references=("grafana/k6#6480", "grafana/k6#1263"),
+    consequence_of=("ER11",),
+    waivable=False,
+)
+
+PREFIXES = (
+    "amqp_",
+    "browser_",
+    "dns_",
+    "grpc_",
+    "kafka_",
+    "ldap_",
+    "mongo_",
+    "mqtt_",
+    "nats_",
+    "redis_",
+    "smtp_",
+    "sql_",
+    "sse_",
+    "ssh_",
+    "tcp_",
+    "udp_",
+    "ws_",
+)
+"""First parts of the metric names of k6's other protocols and of its extensions."""
+
+
+def check(
+    requests: Requests, accounting: Accounting, samples: Samples, declared: Declared, limits: Limits
+) -> Findings:
+    files = tuple(one.path for one in samples.by_generator.values())
+    made: dict[str, int] = {}
+    completed: dict[str, int] = {}
+    for key, account in accounting.whole.items():
+        if declared.is_support(key.scenario):
+            continue
+        own = requests.by_generator.get(key.generator)
+        n = 0 if own is None else int(own.of(key.scenario).sum()) if key.scenario else len(own)
+        made[key.scenario] = made.get(key.scenario, 0) + n
+        completed[key.scenario] = completed.get(key.scenario, 0) + account.completed
+    other = _other_protocols(samples, requests.metric)
+    requests_made, iterations = sum(made.values()), sum(completed.values())
+    if requests_made < limits["requests"]:
+        measured = [metric for name, metrics in other.items() if name in made or not name for metric in metrics]
+        if iterations and measured:
+            yield Unknown(
+                "no request of a protocol that k6 measures itself, but samples of "
+                f"{', '.join(sorted(set(measured)))}",
+                "name the trend that is the latency of this run: latency_metric = "
+                f'"{_likely(sorted(set(measured)))}" in k6-audit.toml',
+            )
+            return
+        yield Finding(
+            message=(
+                f"{iterations:,} iterations were completed and not one request was made: there is no latency "
+                "to judge"
+                if iterations
+                else "nothing completed: no iteration, and no request"
+            ),
+            mend=(
+                "run `k6 run --iterations 1 script.js`, read its output for an exception, and run the test "
+                "again when that one iteration makes its requests"
+            ),
+            observed=count(requests_made, "requests"),
+            limit=Quantity(limits["requests"], "requests", f"at least {limits['requests']:g}"),
+            evidence=files,
+        )
+        return
+    for scenario, iterations in completed.items():
+        if iterations and not made[scenario] and not other.get(scenario):
+            yield Finding(
+                message=f"{scenario} completed {iterations:,} iterations and made no request",
+                mend=(
+                    f"see what {scenario} runs (its exec function, an exception, a branch never entered); "
+                    'if it is there for seeding or probing, declare role = "support"'
+                ),
+                observed=count(0, "requests"),
+                limit=Quantity(limits["requests"], "requests", f"at least {limits['requests']:g}"),
+                evidence=files,
+                scope=Scope(scenario=scenario),
+            )
+
+
+def _other_protocols(samples: Samples, chosen: str) -> Mapping[str, set[str]]:
+    """Scenario -> metrics of protocols other than the chosen one that it has samples of."""
+    found: dict[str, set[str]] = {}
+    for own in samples.by_generator.values():
+        foreign = {i for i, name in enumerate(own.metrics) if name.startswith(PREFIXES) and name != chosen}
+        scenario_of = own.tag("scenario")
+        for metric, tagset in zip(own.series_metric.tolist(), own.series_tagset.tolist(), strict=True):
+            if metric in foreign and not own.outside_iterations[tagset]:
+                found.setdefault(scenario_of[tagset], set()).add(own.metrics[metric])
+    return found
+
+
+def _likely(metrics: list[str]) -> str:
+    """The metric most likely to be a latency, by its name."""
+    words = ("duration", "latency", "seconds", "time")
+    return next((m for word in words for m in metrics if word in m), metrics[0])

@@ -1,0 +1,125 @@
+"""
+What it checks
+    Whether so much of the offered demand has no latency, dropped starts included, that a required percentile
+    cannot be known.
+
+Why it matters
+    A dropped iteration is a user who came and got nothing. k6 leaves it out of every trend, so the percentiles
+    describe the users who were lucky. If 3 % have no latency, the 97th percentile is at best the slowest that
+    was measured, and p99 is not a number at all.
+
+How it is computed
+    Offered demand = successful requests + failed ones + one per interrupted iteration + requests per iteration
+    × (dropped + silent) iterations. All but the successful ones rank last, as +∞. A percentile at rank
+    h = p·(n − 1) is identified if ⌈h⌉ falls on a measured value. With at least one drop in the window: invalid
+    if p99 or a lower one is not identified, a warning if only p99.9 is not. Over all scenarios together,
+    whatever n is; and per scenario, for the percentiles that have enough samples to be printed. Drops are the
+    sum of the values of `dropped_iterations`, not the number of its lines.
+
+How to fix it
+    Mend what caused the drops: more VUs (SD06), a generator that keeps up (GH03). If the system is too slow for
+    the rate, that is the result: report the share that got no answer, not a percentile.
+
+When it is wrong
+    A handful of drops while k6 allocates VUs beyond preAllocatedVUs can cost p99.9 of a short run. That is the
+    truth about a short run; set preAllocatedVUs = maxVUs.
+"""
+
+import math
+from fractions import Fraction
+
+from auditor.api import (
+    LABELS,
+    MINIMUM_N,
+    PERCENTILES,
+    Accounting,
+    Declared,
+    Finding,
+    Findings,
+    Latency,
+    NotApplicable,
+    Plan,
+    Population,
+    Rule,
+    Samples,
+    Scope,
+    Unknown,
+    percent,
+)
+
+RULE = Rule(
+    id="SD01",
+    slug="dropped-share",
+    title="Dropped starts make percentiles unknowable",
+    severity="warning",
+    since="0.1",
+    references=("semantics §4",),
+    consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),
+)
+
+
+def check(
+    latency: Latency, plan: Plan, accounting: Accounting, samples: Samples, declared: Declared
+) -> Findings:
+    files = tuple(one.path for one in samples.by_generator.values())
+    if latency.pooled.dropped > 0:
+        name = latency.pooled.first_unidentified()
+        if name is not None:
+            yield _finding("", latency.pooled, name, files)
+    if len(latency.by_scenario) > 1:
+        for scenario, population in latency.by_scenario.items():
+            name = next((n for n in MINIMUM_N if population.cell(n).status == "not-identified"), None)
+            if population.dropped > 0 and name is not None:
+                yield _finding(scenario, population, name, files)
+    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
+    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    if unscheduled:
+        yield Unknown(
+            f"the schedule of {str(unscheduled[0]) or 'the run'} is not known, so neither is the demand that "
+            "it offered",
+            "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
+            "script.js`",
+        )
+    elif all(population.kind == "sent" for population in latency.by_scenario.values()):
+        yield NotApplicable("a closed model drops nothing: it asks less when the system is slow")
+
+
+def _finding(scenario: str, population: Population, name: str, files: tuple[str, ...]) -> Finding:
+    p = dict(PERCENTILES)[name]
+    void = [LABELS[other] for other, q in PERCENTILES if q >= p]
+    parts = [
+        f"{population.dropped:,} iterations dropped",
+        f"{population.silent:,} silent" if population.silent else "",
+        f"{population.interrupted:,} interrupted" if population.interrupted else "",
+        f"{len(population.failed_ms):,} requests failed" if len(population.failed_ms) else "",
+    ]
+    grave = name != "p999"
+    target = "p99" if grave else "p999"
+    budget = _budget(dict(PERCENTILES)[target], population.offered)
+    where = f"{scenario}: " if scenario else ""
+    return Finding(
+        message=(
+            f"{where}{population.censored:,} of {population.offered:,} offered requests "
+            f"({population.censored_share * 100:.2f} %) have no latency "
+            f"({', '.join(part for part in parts if part)}): {_listed(void)} cannot be known"
+        ),
+        mend=(
+            f"for {LABELS[target]} at most {budget:,} of {population.offered:,} may be without a latency: "
+            "mend what dropped the starts (VUs, generator), or report the share that got no answer as the "
+            "result"
+        ),
+        observed=percent(population.censored_share),
+        limit=percent(float(1 - Fraction(str(p)))),
+        evidence=files,
+        scope=Scope(scenario=scenario),
+        severity="invalid" if grave else "warning",
+    )
+
+
+def _budget(p: float, n: int) -> int:
+    """How many of n may be without a value so that the p-quantile still falls on one."""
+    return max(n - 1 - math.ceil(Fraction(str(p)) * (n - 1)), 0)
+
+
+def _listed(labels: list[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"

@@ -1,0 +1,99 @@
+"""
+What it checks
+    Whether k6 itself warned that it ran out of VUs.
+
+Why it matters
+    "Insufficient VUs, reached N active VUs and cannot initialize more" is k6's own word that from that moment
+    on starts were dropped. It stands in the log, which CI jobs rarely keep, and does not change the exit code.
+
+How it is computed
+    The text in the log of each generator, per scenario. A warning; invalid where the scenario lost load: 1 % of
+    its planned starts dropped or silent, or OL01 or OL03 beyond its limit. A log that exists and lacks the text
+    is evidence that it was not written, even if the log is empty.
+
+How to fix it
+    Raise maxVUs and preAllocatedVUs; SD06 says to how many.
+
+When it is wrong
+    k6 writes it once per scenario, at the first time: it does not say how long it lasted. One warning at the
+    very start can cost a single start.
+"""
+
+import math
+
+from auditor.api import (
+    Backlog,
+    Declared,
+    Evidence,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    LoadLost,
+    NotApplicable,
+    Plan,
+    Quantity,
+    Rule,
+    Scope,
+    Unknown,
+)
+
+RULE = Rule(
+    id="SD08",
+    slug="insufficient-vus",
+    title="k6 warned of too few VUs",
+    severity="warning",
+    since="0.1",
+    limits=(Limit("warnings", 0, "warnings", "k6 writes it only when a start is lost"),),
+    references=(
+        "k6 documentation, dropped iterations",
+        "semantics §7",
+    ),
+    consequence_of=("SD06", "GH03", "GH04", "WM04"),
+)
+
+
+def check(
+    evidence: Evidence,
+    plan: Plan,
+    declared: Declared,
+    load_lost: LoadLost | None,
+    backlog: Backlog | None,
+    limits: Limits,
+) -> Findings:
+    if plan.keys and all(one.is_closed for one in plan.measured()):
+        yield NotApplicable("a closed model starts no more iterations than it has VUs")
+        return
+    for generator in evidence.generators:
+        if generator.log is None:
+            where = f" of {generator.name}" if generator.name else ""
+            yield Unknown(
+                f"the log{where} was not kept, so neither were its warnings",
+                "keep it: `k6 run --log-output=file=log.txt …`",
+            )
+            continue
+        found = {s: n for s, n in generator.log.insufficient_vus.items() if not declared.is_support(s)}
+        if len(found) <= limits["warnings"]:
+            continue
+        for scenario, reached in found.items():
+            lost = load_lost.of(scenario) if load_lost is not None else ""
+            needed = [
+                pool.needed_vus
+                for key, pool in (backlog.pools if backlog is not None else {}).items()
+                if key.scenario == scenario and key.generator == generator.name
+            ]
+            more = (
+                f"at least {math.ceil(max(needed[0], reached) * 1.2):,}" if needed else f"more than {reached:,}"
+            )
+            yield Finding(
+                message=(
+                    f"{scenario or 'the run'}: k6 warned that it had reached {reached:,} VUs and could start "
+                    f"no more{f'; {lost}' if lost else ''}"
+                ),
+                mend=f"set maxVUs and preAllocatedVUs to {more}, and run again",
+                observed=Quantity(float(reached), "VUs", f"reached {reached:,} VUs"),
+                limit=Quantity(limits["warnings"], "warnings", "no such warning"),
+                evidence=generator.log.paths,
+                scope=Scope(generator.name, scenario),
+                severity="invalid" if lost else "warning",
+            )

@@ -1,0 +1,89 @@
+"""
+What it checks
+    Whether more starts were made and dropped than the schedule has.
+
+Why it matters
+    k6 never starts more than it plans. If the file holds more, then file and plan are not of one run, and no
+    figure below may be trusted, however plausible: it happened with a real report, whose completed and dropped
+    iterations summed to more than its script could ever start.
+
+How it is computed
+    started + dropped > planned + allowance, per generator and scenario, over the whole scenario; the allowance
+    is 1 + ⌈rate at the end × 5 ms⌉, since k6 may start one more at the end of a constant rate.
+
+How to fix it
+    Look at the three usual causes: requests taken for iterations, two runs appended to one points file, the
+    script or options of another run. Put the files of one run into one folder and audit that.
+
+When it is wrong
+    If the banner is missing and the rate was changed on the command line or by the environment: keep the
+    banner, it says what ran.
+"""
+
+from auditor.api import (
+    Accounting,
+    Declared,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    NotApplicable,
+    Plan,
+    Rule,
+    Samples,
+    Scope,
+    Unknown,
+    count,
+)
+
+RULE = Rule(
+    id="SD04",
+    slug="over-accounting",
+    title="More starts than were planned",
+    severity="invalid",
+    since="0.1",
+    limits=(
+        Limit("over", 0, "iterations beyond plan and allowance", "a published report whose sums did not fit"),
+    ),
+    references=("semantics §1",),
+    consequence_of=("DM06", "EV03"),
+)
+
+
+def check(accounting: Accounting, plan: Plan, samples: Samples, declared: Declared, limits: Limits) -> Findings:
+    known = False
+    for key, account in accounting.whole.items():
+        one = plan.keys.get(key)
+        if one is None or one.support or account.planned is None:
+            continue
+        known = True
+        if account.over <= limits["over"]:
+            continue
+        dropped = account.dropped or 0
+        most = account.planned + account.allowance
+        own = samples.by_generator.get(key.generator)
+        yield Finding(
+            message=(
+                f"{key}: {account.started:,} starts and {dropped:,} drops are {account.started + dropped:,}, "
+                f"but the schedule has {account.planned:,}: this file and this plan are not of one run"
+            ),
+            mend=(
+                "see whether requests were counted as iterations, whether the points file holds two runs, or "
+                f"whether script and options are of another run; at most {most:,} starts and drops fit this "
+                "plan"
+            ),
+            observed=count(account.started + dropped, "starts and drops"),
+            limit=count(most, "planned, with allowance"),
+            evidence=(*((own.path,) if own is not None else ()), one.source),
+            scope=Scope(key.generator, key.scenario),
+        )
+    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
+    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    if unscheduled:
+        yield Unknown(
+            f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",
+            "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
+            "script.js`",
+        )
+    elif not known:
+        yield NotApplicable("a closed model has no number of starts that it could exceed")

@@ -1,0 +1,89 @@
+"""
+What it checks
+    Whether starts that the schedule asks for were neither made nor recorded as dropped.
+
+Why it matters
+    A generator that gets no CPU forgets starts: its timer wakes too late, and the slots in between are gone
+    without a trace. `dropped_iterations` stays at its comfortable value, so does a threshold on it.
+
+How it is computed
+    silent = planned − started − dropped − not reached − in flight at the end, per generator and scenario, over
+    the whole scenario. An allowance of 1 + ⌈rate at the end × 5 ms⌉ covers the edges of the schedule. Beyond
+    it: a warning; beyond both it and 0.1 % of the planned starts: invalid.
+
+How to fix it
+    Give the generator more CPU (GH03, GH04), or spread the load over more generators; fewer VUs, a lighter
+    script and no other work on the host help as well.
+
+When it is wrong
+    If the plan that was read is not the one that ran (EV03), or points are missing from the middle of the file.
+    Starts not reached because the run ended early, and interrupted iterations, are not silent.
+"""
+
+from fractions import Fraction
+
+from auditor.api import (
+    Accounting,
+    Declared,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    NotApplicable,
+    Plan,
+    Rule,
+    Samples,
+    Scope,
+    Unknown,
+    count,
+)
+
+RULE = Rule(
+    id="SD03",
+    slug="silent-loss",
+    title="Starts were lost without a trace",
+    severity="warning",
+    since="0.1",
+    limits=(Limit("silent_share", 0.001, "share of planned", "own: what p99.9 can bear"),),
+    references=("semantics §1",),
+    consequence_of=("GH03", "GH04", "CO03", "EV03"),
+)
+
+
+def check(accounting: Accounting, plan: Plan, samples: Samples, declared: Declared, limits: Limits) -> Findings:
+    known = False
+    for key, account in accounting.whole.items():
+        one = plan.keys.get(key)
+        if one is None or one.support or account.planned is None:
+            continue
+        known = True
+        if not account.silent:
+            continue
+        most = account.planned * Fraction(str(limits["silent_share"]))
+        own = samples.by_generator.get(key.generator)
+        yield Finding(
+            message=(
+                f"{key}: {account.silent:,} of {account.planned:,} planned starts were neither made "
+                f"({account.started:,}) nor recorded as dropped ({account.dropped or 0:,}): the generator "
+                "forgot them"
+            ),
+            mend=(
+                "give the generator more CPU, or share the load among more generators; at most "
+                f"{max(account.allowance, int(most)):,} may be missing"
+            ),
+            observed=count(account.silent, "iterations"),
+            limit=count(account.allowance, "iterations"),
+            evidence=(*((own.path,) if own is not None else ()), one.source),
+            scope=Scope(key.generator, key.scenario),
+            severity="invalid" if account.silent > most else "warning",
+        )
+    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
+    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    if unscheduled:
+        yield Unknown(
+            f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",
+            "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
+            "script.js`",
+        )
+    elif not known:
+        yield NotApplicable("a closed model plans no starts, so none can be missing")

@@ -1,0 +1,162 @@
+"""
+What it checks
+    Whether the part that is excluded as warm-up, after the ramp-up, hides an incident.
+
+Why it matters
+    A warm-up a little longer than it need be is the easiest way to lose a stall: declare 60 s instead of 30,
+    and the report is clean. What was cut must have been uneventful, or be named.
+
+How it is computed
+    Per generator and scenario the excluded part runs from the end of the ramp-up (0 s if there is none) to the
+    end of the warm-up. It fails on a stall in it (a gap between completions as CO02 defines it), and if dropped
+    and failed demand there is 1 % or more of the demand offered there. Offered = slots × requests per
+    iteration, or the requests made where there is no schedule. Drops up to maxVUs − preAllocatedVUs are not
+    counted: each VU that k6 allocates while running costs one start.
+
+How to fix it
+    Shorten the warm-up to the end of the ramp-up, so that the incident counts; or mend the incident and run
+    again. Cold caches that really fail requests: pre-warm the system before the test.
+
+When it is wrong
+    If the warm-up is expected to fail (a cold start that the test is to leave out): waive it with that reason.
+"""
+
+from fractions import Fraction
+
+from auditor.api import (
+    Accounting,
+    Declared,
+    Finding,
+    Findings,
+    Iterations,
+    Key,
+    KeyPlan,
+    Latency,
+    Limit,
+    Limits,
+    NotApplicable,
+    Plan,
+    Requests,
+    Rule,
+    Samples,
+    Scope,
+    Stalls,
+    Timeline,
+    Unknown,
+    percent,
+    seconds,
+)
+
+RULE = Rule(
+    id="SS06",
+    slug="hidden-incident",
+    title="The warm-up hides an incident",
+    severity="invalid",
+    since="0.1",
+    limits=(Limit("lost_share", 0.01, "share of the demand offered there", "own: as load lost"),),
+    references=("semantics §3", "semantics §5"),
+)
+
+
+def check(
+    declared: Declared,
+    plan: Plan,
+    timeline: Timeline,
+    accounting: Accounting,
+    iterations: Iterations,
+    requests: Requests,
+    samples: Samples,
+    latency: Latency | None,
+    stalls: Stalls | None,
+    limits: Limits,
+) -> Findings:
+    if declared.warmup_s is None:
+        yield Unknown("no warm-up was declared (0 s is an answer)", "declare it: --warmup 30s, or --warmup 0s")
+        return
+    if declared.warmup_s == 0:
+        yield NotApplicable("nothing is excluded: the warm-up is 0 s")
+        return
+    for key in accounting.whole:
+        one = plan.keys.get(key)
+        if declared.is_support(key.scenario):
+            continue
+        if one is None or (one.schedule is None and not one.is_closed):
+            yield Unknown(
+                f"the schedule of {str(key) or 'the run'} is not known, so neither is where its ramp-up ends",
+                "keep k6's banner (its standard output) and the output of `k6 inspect "
+                "--execution-requirements script.js`",
+            )
+            continue
+        from_s = (one.schedule.ramp_end_s if one.schedule is not None else None) or Fraction(0)
+        to_s = min(declared.warmup_s, timeline.keys[key].reached_s)
+        if from_s >= to_s or timeline.keys[key].origin_ns is None:
+            continue
+        if stalls is None:
+            yield Unknown(
+                "the stamps are too coarse to see a stall in the excluded part",
+                "record with fine stamps (the JSON output has them)",
+            )
+        path = samples.by_generator[key.generator].path if key.generator in samples.by_generator else ""
+        part = f"the excluded {float(from_s):g}–{float(to_s):g} s"
+        for stall in stalls.found if stalls is not None else ():
+            if stall.key == key and stall.offset_s < to_s and stall.offset_s + stall.length_s > from_s:
+                yield Finding(
+                    message=(
+                        f"{key}: {part} hold a stall: nothing completed for {stall.length_s:.1f} s from "
+                        f"{stall.offset_s:.1f} s on"
+                    ),
+                    mend=_mend(from_s),
+                    observed=seconds(stall.length_s),
+                    limit=seconds(stall.limit_s),
+                    evidence=(path,),
+                    scope=Scope(key.generator, key.scenario),
+                )
+        population = latency.by_scenario.get(key.scenario) if latency is not None else None
+        each = Fraction((population.requests_per_iteration if population is not None else None) or 1)
+        offered, dropped, failed = _lost(key, one, timeline, iterations, requests, from_s, to_s, each)
+        lost = dropped * each + failed
+        if lost and lost >= offered * Fraction(str(limits["lost_share"])):
+            share = float(lost / offered) if offered else 1.0
+            yield Finding(
+                message=(
+                    f"{key}: in {part} {failed:,} requests failed and {dropped:,} starts were dropped beyond "
+                    f"the allocation of VUs, {share * 100:.1f} % of the {float(offered):,.0f} requests "
+                    "offered there"
+                ),
+                mend=_mend(from_s),
+                observed=percent(share),
+                limit=percent(limits["lost_share"]),
+                evidence=(path,),
+                scope=Scope(key.generator, key.scenario),
+            )
+
+
+def _lost(
+    key: Key,
+    one: KeyPlan,
+    timeline: Timeline,
+    iterations: Iterations,
+    requests: Requests,
+    from_s: Fraction,
+    to_s: Fraction,
+    each: Fraction,
+) -> tuple[Fraction, int, int]:
+    """(requests offered, drops beyond the allocation of VUs, failed requests) between two offsets."""
+    clock, found = timeline.keys[key], iterations.by_key[key]
+    low, high = clock.at_ns(from_s), clock.at_ns(to_s)
+    drops = int(found.drop_count[(found.drop_ns >= low) & (found.drop_ns < high)].sum())
+    structural = max((one.max_vus or 0) - (one.pre_allocated_vus or 0), 0) if one.is_open else 0
+    own = requests.by_generator.get(key.generator)
+    made = failed = 0
+    if own is not None:
+        inside = own.of(key.scenario) & (own.start_ns >= low) & (own.start_ns < high)
+        made, failed = int(inside.sum()), int((inside & own.failed).sum())
+    offered = Fraction(made) if one.schedule is None else one.schedule.slots_between(from_s, to_s) * each
+    return offered, max(drops - structural, 0), failed
+
+
+def _mend(from_s: Fraction) -> str:
+    return (
+        f"declare --warmup {float(from_s):g}s, so that it counts; or mend the cause and run again; or waive "
+        "SS06 with the reason why it does not matter"
+    )
