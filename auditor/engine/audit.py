@@ -158,6 +158,9 @@ def _run(
     findings = tuple(s for s in said if isinstance(s, Finding))
     unknowns = [s for s in said if isinstance(s, Unknown)]
     aside = [s for s in said if isinstance(s, NotApplicable)]
+    if unknowns and base == "invalid" and not any((f.severity or base) == "invalid" for f in findings):
+        # What was lowered must not hide what is not known: the question stays open.
+        return RuleResult(rule, "unknown", base, unknowns[0].reason, unknowns[0].mend, findings)
     if findings:
         severity = highest((f.severity or base for f in findings), base)
         ordered = sorted(findings, key=lambda f: (f.severity or base) != severity)

@@ -10,9 +10,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
+from auditor.evidence import Declared
 from auditor.facts.accounting import Accounting
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
@@ -73,6 +75,8 @@ class Delivery:
     stages: tuple[Stretch, ...]
     windows: Mapping[str, tuple[Stretch, ...]]
     """By scope (a scenario's sum, and each key where there are several), in time order."""
+    unscheduled: tuple[Key, ...] = ()
+    """Measured keys whose schedule nothing tells: not closed, or not in the plan at all."""
 
     @property
     def worst_window(self) -> Stretch | None:
@@ -81,48 +85,66 @@ class Delivery:
 
 
 @provides
-def delivery(plan: Plan, timeline: Timeline, iterations: Iterations, accounting: Accounting) -> Delivery:
+def delivery(
+    plan: Plan, timeline: Timeline, iterations: Iterations, accounting: Accounting, declared: Declared
+) -> Delivery:
     """Planned against started, for every key with a schedule that is not declared support."""
     keyed = [
-        (one, timeline.keys[key], iterations.by_key[key])
+        # Iterations in flight where the evidence was cut off began, but left no sample to count.
+        _Keyed(one, timeline.keys[key], iterations.by_key[key], accounting.whole[key].in_flight_at_end or 0)
         for key, one in plan.keys.items()
         if one.schedule is not None and not one.support and key in timeline.keys
     ]
     whole: list[Stretch] = []
     stages: list[Stretch] = []
     windows: dict[str, tuple[Stretch, ...]] = {}
-    for scenario in dict.fromkeys(one.key.scenario for one, _, _ in keyed):
-        mine = [entry for entry in keyed if entry[0].key.scenario == scenario]
-        parts = [_whole(one, clock, accounting) for one, clock, _ in mine]
+    for scenario in dict.fromkeys(entry.plan.key.scenario for entry in keyed):
+        mine = [entry for entry in keyed if entry.plan.key.scenario == scenario]
+        parts = [_whole(entry, accounting) for entry in mine]
         if len(mine) > 1:
             whole += parts
-            for one, clock, found in mine:
-                stages += _stages([(one, clock, found)], str(one.key), one.key.generator)
-                windows[str(one.key)] = _windows([(one, clock, found)], str(one.key), one.key.generator)
+            for entry in mine:
+                key = entry.plan.key
+                stages += _stages([entry], str(key), key.generator)
+                windows[str(key)] = _windows([entry], str(key), key.generator)
         whole.append(_sum(parts, scenario, scenario))
         stages += _stages(mine, scenario, "")
         windows[scenario] = _windows(mine, scenario, "")
     sums = [s for s in whole if s.scope == s.scenario]
     if len(sums) > 1:
         whole.append(_sum(sums, "all", ""))
-    return Delivery(tuple(whole), tuple(stages), windows)
+    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
+    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    return Delivery(tuple(whole), tuple(stages), windows, tuple(unscheduled))
 
 
-def _whole(one: KeyPlan, clock: KeyTimeline, accounting: Accounting) -> Stretch:
-    counts = accounting.window[one.key]
-    # Iterations in flight where the evidence was cut off began, but left no sample to count.
-    in_flight = accounting.whole[one.key].in_flight_at_end or 0
-    slots = max((counts.slots or 0) - (in_flight if clock.window_s > 0 else 0), 0)
-    return Stretch(
-        str(one.key),
-        one.key.scenario,
-        one.key.generator,
-        0,
-        clock.from_s,
-        clock.to_s,
-        slots,
-        counts.started,
-    )
+class _Keyed(NamedTuple):
+    plan: KeyPlan
+    clock: KeyTimeline
+    iterations: KeyIterations
+    in_flight: int
+
+    def slots(self, low: Fraction, high: Fraction) -> int:
+        """Slots of a stretch, less those whose iterations were in flight at the end of the evidence."""
+        assert self.plan.schedule is not None
+        slots = self.plan.schedule.slots_between(low, high)
+        return max(slots - self.in_flight, 0) if high == self.clock.to_s else slots
+
+    def starts(self, low: Fraction, high: Fraction) -> int:
+        """Starts in [low, high) of the scenario's clock; the scenario's own ends cut nothing."""
+        start_ns = self.iterations.start_ns
+        first = 0 if low <= 0 else int(np.searchsorted(start_ns, self.clock.at_ns(low)))
+        last = len(start_ns)
+        if high < self.clock.to_s or self.clock.cut_right:
+            last = int(np.searchsorted(start_ns, self.clock.at_ns(high)))
+        return max(last - first, 0)
+
+
+def _whole(entry: _Keyed, accounting: Accounting) -> Stretch:
+    key, clock = entry.plan.key, entry.clock
+    slots = entry.slots(clock.from_s, clock.to_s) if clock.window_s > 0 else 0
+    started = accounting.window[key].started
+    return Stretch(str(key), key.scenario, key.generator, 0, clock.from_s, clock.to_s, slots, started)
 
 
 def _sum(parts: Sequence[Stretch], scope: str, scenario: str) -> Stretch:
@@ -139,71 +161,47 @@ def _sum(parts: Sequence[Stretch], scope: str, scenario: str) -> Stretch:
     )
 
 
-Keyed = tuple[KeyPlan, KeyTimeline, KeyIterations]
-
-
-def _stages(mine: Sequence[Keyed], scope: str, generator: str) -> list[Stretch]:
+def _stages(mine: Sequence[_Keyed], scope: str, generator: str) -> list[Stretch]:
     """Stages of the (equal) plans, each cut to the window; interrupted iterations count in the last."""
-    schedule = mine[0][0].schedule
+    schedule = mine[0].plan.schedule
     assert schedule is not None
     found: list[Stretch] = []
     for index, stage in enumerate(schedule.stages):
         slots = started = 0
         from_s, to_s = stage.start_s, stage.end_s
-        for one, clock, iterations in mine:
-            assert one.schedule is not None
+        for entry in mine:
+            clock = entry.clock
             low = max(stage.start_s, clock.from_s)
             high = min(stage.end_s, clock.to_s)
             if high <= low:
                 continue
             from_s, to_s = low, high
-            slots += one.schedule.slots_between(low, high)
-            started += _starts(clock, iterations, low, high)
+            slots += entry.slots(low, high)
+            started += entry.starts(low, high)
             if high == clock.to_s and not clock.cut_right:
-                started += iterations.interrupted
+                started += entry.iterations.interrupted
         if slots or started:
+            scenario = mine[0].plan.key.scenario
             found.append(
-                Stretch(
-                    scope,
-                    mine[0][0].key.scenario,
-                    generator,
-                    index + 1,
-                    from_s,
-                    to_s,
-                    slots,
-                    started,
-                    len(mine),
-                )
+                Stretch(scope, scenario, generator, index + 1, from_s, to_s, slots, started, len(mine))
             )
     return found
 
 
-def _starts(clock: KeyTimeline, found: KeyIterations, low: Fraction, high: Fraction) -> int:
-    """Starts in [low, high) of the scenario's clock; the scenario's own ends cut nothing."""
-    first = 0 if low <= 0 else int(np.searchsorted(found.start_ns, clock.at_ns(low)))
-    last = len(found.start_ns)
-    if high < clock.to_s or clock.cut_right:
-        last = int(np.searchsorted(found.start_ns, clock.at_ns(high)))
-    return max(last - first, 0)
-
-
-def _windows(mine: Sequence[Keyed], scope: str, generator: str) -> tuple[Stretch, ...]:
-    to_s = min(clock.to_s for _, clock, _ in mine)
-    from_s = mine[0][1].from_s
-    schedules = [one.schedule for one, _, _ in mine if one.schedule is not None]
-    edges = tumbling_edges(schedules, from_s, to_s)
+def _windows(mine: Sequence[_Keyed], scope: str, generator: str) -> tuple[Stretch, ...]:
+    to_s = min(entry.clock.to_s for entry in mine)
+    schedules = [entry.plan.schedule for entry in mine if entry.plan.schedule is not None]
+    edges = tumbling_edges(schedules, mine[0].clock.from_s, to_s)
     found = []
     for index, (low, high) in enumerate(itertools.pairwise(edges)):
         last = index == len(edges) - 2
         slots = started = 0
-        for one, clock, iterations in mine:
-            assert one.schedule is not None
-            end = clock.to_s if last else high
-            slots += one.schedule.slots_between(low, end)
-            started += _starts(clock, iterations, low, end)
-        found.append(
-            Stretch(scope, mine[0][0].key.scenario, generator, index + 1, low, high, slots, started, len(mine))
-        )
+        for entry in mine:
+            end = entry.clock.to_s if last else high
+            slots += entry.slots(low, end)
+            started += entry.starts(low, end)
+        scenario = mine[0].plan.key.scenario
+        found.append(Stretch(scope, scenario, generator, index + 1, low, high, slots, started, len(mine)))
     return tuple(found)
 
 
@@ -245,16 +243,12 @@ def load_lost(delivery: Delivery, accounting: Accounting) -> LoadLost:
         lost = sum(c.lost for c in counts)
         slots = sum(c.slots or 0 for c in counts)
         if slots and lost * 100 >= slots:
-            found[stretch.scenario] = f"{lost} of {slots} planned starts were dropped or silent"
+            found[stretch.scenario] = f"{lost:,} of {slots:,} planned starts were dropped or silent"
         elif not stretch.within() and stretch.deficit > 0:
-            found[stretch.scenario] = f"{stretch.started} of {stretch.slots} planned starts were made"
+            found[stretch.scenario] = f"{stretch.started:,} of {stretch.slots:,} planned starts were made"
     for windows in delivery.windows.values():
         short, grave = short_windows(windows)
         if grave:
             worst = min(short, key=lambda w: w.ratio)
             found.setdefault(worst.scenario, f"a 10 s window delivered {worst.ratio:.1%} of its plan")
     return LoadLost(found)
-
-
-def key_of(stretch: Stretch) -> Key:
-    return Key(stretch.generator, stretch.scenario)

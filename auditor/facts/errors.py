@@ -72,7 +72,9 @@ def errors(requests: Requests, plan: Plan, timeline: Timeline, evidence: Evidenc
         durations.append(own.duration_ms[inside])
         zero_masks.append(zero[inside])
     hard, soft = _client_side(causes)
-    log_hard, log_soft = _logged(evidence)
+    if causes and not any(code or text for _, code, text, _ in causes):
+        # The tags were switched off: k6's log still tells, over the whole run.
+        hard, soft = _logged(evidence)
     return Errors(
         requests=total,
         failed=failed,
@@ -81,8 +83,8 @@ def errors(requests: Requests, plan: Plan, timeline: Timeline, evidence: Evidenc
         ),
         zero_ms=zeros,
         pulled=_pulled(np.concatenate(durations), np.concatenate(zero_masks)) if zeros else {},
-        client_hard=max(hard, log_hard),
-        client_soft=max(soft, log_soft),
+        client_hard=hard,
+        client_soft=soft,
     )
 
 

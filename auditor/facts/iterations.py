@@ -10,7 +10,7 @@ import numpy as np
 from auditor.facts.keys import Key
 from auditor.facts.plan import Plan
 from auditor.facts.samples import Column, Floats, GeneratorSamples, Ints, Samples
-from auditor.facts.store import provides
+from auditor.facts.store import Unknown, provides
 
 NS_PER_MS = 1_000_000
 
@@ -57,19 +57,21 @@ class Iterations:
 
 @provides
 def iterations(samples: Samples, plan: Plan) -> Iterations:
-    """Iterations of every planned scenario, and of every scenario that samples name."""
+    """Iterations of every planned scenario, and of every scenario that samples name.
+
+    Raises:
+        Unknown: if several scenarios ran and the scenario tag was switched off.
+    """
     found: dict[Key, KeyIterations] = {}
     for name, generator in samples.by_generator.items():
         planned = [key.scenario for key in plan.keys if key.generator == name]
-        scenarios = dict.fromkeys([*planned, *generator.scenarios])
-        if generator.untagged and len(planned) != 1:
-            scenarios = dict.fromkeys([*planned, ""])
-        for scenario in scenarios:
-            untold = generator.untagged and len(planned) != 1
-            if untold and scenario:
-                found[Key(name, scenario)] = _empty()
-            else:
-                found[Key(name, scenario)] = _of(generator, scenario)
+        if generator.untagged and len(planned) > 1:
+            raise Unknown(
+                f"the samples in {generator.path} carry no scenario tag, and {len(planned)} scenarios ran",
+                'add "scenario" to systemTags',
+            )
+        for scenario in dict.fromkeys([*planned, *generator.scenarios] or [""]):
+            found[Key(name, scenario)] = _of(generator, scenario)
     for key in plan.keys:
         found.setdefault(key, _empty())
     return Iterations(found)

@@ -186,7 +186,7 @@ def _from_banner(
             disagree(banner.name, message, grave)
         key = Key(generator.name, banner.name)
         if option is not None and options is not None and not differences:
-            found.append(_exact(key, option, share, banner, f"{options.path}, agreeing with the banner"))
+            found.append(_exact(key, option, share, banner, f"{options.path} (agrees with the banner)"))
         else:
             found.append(_printed(key, banner, console.path))
     if options is not None:
@@ -301,7 +301,7 @@ def _printed(key: Key, banner: BannerScenario, path: str) -> KeyPlan:
     return KeyPlan(
         key=key,
         executor=banner.executor,
-        source=f"{path}, the banner alone",
+        source=f"{path} (the banner alone)",
         start_time_s=banner.start_time_s,
         duration_s=None if banner.executor in ITERATION_EXECUTORS else banner.duration_s,
         graceful_stop_s=banner.graceful_stop_s,
@@ -317,7 +317,7 @@ def _from_options(generator: GeneratorEvidence, options: Options, share: Share) 
             option,
             share.fraction,
             None,
-            f"{options.path}, no banner to confirm it",
+            f"{options.path} (no banner confirms it)",
         )
         for option in options.scenarios
     ]

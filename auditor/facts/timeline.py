@@ -23,8 +23,10 @@ NS_PER_S = 1_000_000_000
 ORIGIN_SLOTS = 1000
 CUT_NS = 2 * NS_PER_S
 """A run whose last stamp is earlier than this before its planned end ended early (EV01)."""
+TICK_NS = NS_PER_S
+"""k6 stamps something every second: less than this before the end nothing need be stamped at all."""
 STOPPED_CODES = frozenset({99, 105, 108})
-"""Exit codes by which k6 says that it stopped a run itself."""
+"""Exit codes by which k6 says that it stopped a run itself (99: also of a run that went to its end)."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def _end(
         if origin is not None:
             end = origin + round(one.duration_s * NS_PER_S)
             latest = end if latest is None else max(latest, end)
-    stopped = generator.log.stopped if generator.log is not None else ""
+    stopped = said = generator.log.stopped if generator.log is not None else ""
     code = generator.exit_code
     if not stopped and code is not None and code.code in STOPPED_CODES:
         stopped = f"exit code {code.code} ({code.path})"
@@ -196,7 +198,8 @@ def _end(
     early = False
     if last is not None and latest is not None:
         missing_ns = latest - last
-        early = missing_ns > CUT_NS or (missing_ns > 0 and bool(torn or stopped))
+        told = bool(torn) or (bool(stopped) and not (code is not None and code.code == 99 and not said))
+        early = missing_ns > (0 if torn else TICK_NS if told else CUT_NS)
     starts = [o for o in origins.values() if o is not None]
     return GeneratorEnd(generator.name, min(starts, default=None), last, latest, torn, stopped, early)
 

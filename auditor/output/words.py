@@ -118,7 +118,6 @@ def _percentile_detail(field: HeaderField) -> list[str]:
     successful = detail.get("of_successful")
     offered = detail.get("population") == "offered"
     return [
-        field.reason if field.status == "not-identified" else "",
         "" if interval is None else f"95 % {ms(interval[0])[:-3]} to {ms(interval[1])}",
         f"n {detail['n']:,}" + (" offered" if offered else " sent") if detail.get("n") else "",
         f"{ms(successful)} of what succeeded" if offered and successful not in (None, field.value) else "",

@@ -84,8 +84,7 @@ def check(
             evidence=(*files, *dict.fromkeys(sources)),
             scope=Scope(stretch.generator, stretch.scenario),
         )
-    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
-    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    unscheduled = delivery.unscheduled
     closed = [one.key for one in plan.measured() if one.is_closed]
     if delivery.whole or declared.target_rate_per_s is None:
         if unscheduled:

@@ -25,8 +25,6 @@ import math
 from fractions import Fraction
 
 from auditor.api import (
-    Accounting,
-    Declared,
     Delivery,
     Finding,
     Findings,
@@ -68,9 +66,7 @@ def check(
     plan: Plan,
     delivery: Delivery,
     timeline: Timeline,
-    accounting: Accounting,
     samples: Samples,
-    declared: Declared,
     limits: Limits,
 ) -> Findings:
     schedules = [one.schedule for one in plan.measured() if one.schedule is not None]
@@ -104,8 +100,7 @@ def check(
             ),
             scope=Scope(stretch.generator, stretch.scenario, f"stage {stretch.index}"),
         )
-    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
-    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    unscheduled = delivery.unscheduled
     if unscheduled:
         yield Unknown(f"the stages of {str(unscheduled[0]) or 'the run'} are not known", OPTIONS_MEND)
     elif not schedules:

@@ -28,15 +28,12 @@ When it is wrong
 import math
 
 from auditor.api import (
-    Accounting,
-    Declared,
     Delivery,
     Finding,
     Findings,
     Limit,
     Limits,
     NotApplicable,
-    Plan,
     Rule,
     Samples,
     Scope,
@@ -70,15 +67,11 @@ OPTIONS_MEND = (
 
 
 def check(
-    plan: Plan,
     delivery: Delivery,
-    accounting: Accounting,
     samples: Samples,
-    declared: Declared,
     limits: Limits,
 ) -> Findings:
-    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
-    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    unscheduled = delivery.unscheduled
     if not delivery.whole and not unscheduled:
         yield NotApplicable("a closed model has no plan that a window could fall short of")
         return

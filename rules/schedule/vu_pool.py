@@ -24,9 +24,8 @@ When it is wrong
 import math
 
 from auditor.api import (
-    Accounting,
     Backlog,
-    Declared,
+    Delivery,
     Finding,
     Findings,
     Limit,
@@ -65,10 +64,9 @@ RESERVE = 1.2
 
 def check(
     backlog: Backlog,
+    delivery: Delivery,
     plan: Plan,
-    accounting: Accounting,
     samples: Samples,
-    declared: Declared,
     load_lost: LoadLost | None,
     limits: Limits,
 ) -> Findings:
@@ -91,9 +89,8 @@ def check(
             scope=Scope(key.generator, key.scenario),
             severity="invalid" if lost else "warning",
         )
-    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
+    unscheduled = [*delivery.unscheduled]
     unscheduled += [one.key for one in plan.measured() if one.schedule is not None and not one.max_vus]
-    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
     if unscheduled:
         yield Unknown(
             f"the rate and the VU limit of {str(unscheduled[0]) or 'the run'} are not known",
