@@ -69,13 +69,17 @@ def sampler(tmp_path: Path) -> Iterator[Path]:
         return sum(numbers[:8]), numbers[3] + numbers[4]
 
     def sample() -> None:
-        rows = ["timestamp,cpu_busy_percent"]
+        # Each row says how long an interval it covers: a busy machine may delay a sample.
+        rows = ["timestamp,cpu_busy_percent,interval_s"]
         total, idle = busy()
+        since = time.time_ns()
         while not stop.wait(0.5):
             now_total, now_idle = busy()
             spent = max(now_total - total, 1)
-            rows.append(f"{stamp(time.time_ns())},{100 * (1 - (now_idle - idle) / spent):.2f}")
-            total, idle = now_total, now_idle
+            now = time.time_ns()
+            share = 1 - (now_idle - idle) / spent
+            rows.append(f"{stamp(now)},{100 * share:.2f},{(now - since) / 1e9:.6f}")
+            total, idle, since = now_total, now_idle, now
             path.write_text("\n".join(rows) + "\n")
 
     thread = threading.Thread(target=sample, daemon=True)
