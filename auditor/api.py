@@ -3,12 +3,13 @@
 A rule is a Python file with a docstring (five fixed headings), ``RULE`` and ``check``. ``check`` names the
 facts it needs in its annotations: ``cpu: GeneratorLoad`` is required (the rule is `unknown` without it),
 ``cpu: GeneratorLoad | None`` is optional. It yields `Finding`, `Unknown` and `NotApplicable`; yielding
-nothing is a pass.
+nothing is a pass. ``check_report(linted: LintedReport)``, beside or instead of ``check``, judges a report.
 """
 
 from auditor.engine.audit import SelfCheck
-from auditor.engine.header_rule import answered
+from auditor.engine.header_rule import answered, answered_in_report
 from auditor.engine.rule import (
+    AT_SIGNOFF,
     Finding,
     Findings,
     Limit,
@@ -26,10 +27,13 @@ from auditor.evidence import (
     Declared,
     Evidence,
     GeneratorEvidence,
+    ReportedField,
+    Summary,
 )
 from auditor.facts.accounting import Account, Accounting, InWindow, total
 from auditor.facts.backlog import Backlog, VuPool
 from auditor.facts.cardinality import Cardinality, SeriesCount
+from auditor.facts.counted import Counted
 from auditor.facts.delivery import Delivery, LoadLost, Stretch, short_windows
 from auditor.facts.errors import Errors
 from auditor.facts.header import Header, HeaderField
@@ -37,29 +41,35 @@ from auditor.facts.host import GeneratorLoad, HostLoad
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
+from auditor.facts.linted_report import LABEL_OF, PERCENTILE_FIELDS, LintedReport, RunBeside
 from auditor.facts.plan import KeyPlan, Plan
-from auditor.facts.quantiles import LABELS, MINIMUM_N, PERCENTILES
+from auditor.facts.quantiles import LABELS, MINIMUM_N, PERCENTILES, identified
 from auditor.facts.requests import GeneratorRequests, Requests
 from auditor.facts.samples import REQUEST_SET, GeneratorSamples, Samples
 from auditor.facts.schedule import Schedule
-from auditor.facts.stalls import Pauses, Stall, Stalls, require_fine_stamps
+from auditor.facts.stalls import FINE_STAMP_MEND, Pauses, Stall, Stalls, require_fine_stamps
 from auditor.facts.store import Unknown
-from auditor.facts.thresholds import DropBudget, Thresholds
+from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate_summary
 from auditor.facts.timeline import GeneratorEnd, KeyTimeline, Timeline
 from auditor.facts.vutime import VuTime
 
 __all__ = [
+    "AT_SIGNOFF",
+    "FINE_STAMP_MEND",
     "ITERATION_EXECUTORS",
     "LABELS",
+    "LABEL_OF",
     "LOOPING_EXECUTORS",
     "MINIMUM_N",
     "OPEN_EXECUTORS",
     "PERCENTILES",
+    "PERCENTILE_FIELDS",
     "REQUEST_SET",
     "Account",
     "Accounting",
     "Backlog",
     "Cardinality",
+    "Counted",
     "Declared",
     "Delivery",
     "DropBudget",
@@ -84,14 +94,17 @@ __all__ = [
     "Latency",
     "Limit",
     "Limits",
+    "LintedReport",
     "LoadLost",
     "NotApplicable",
     "Pauses",
     "Plan",
     "Population",
     "Quantity",
+    "ReportedField",
     "Requests",
     "Rule",
+    "RunBeside",
     "Samples",
     "Schedule",
     "Scope",
@@ -101,14 +114,19 @@ __all__ = [
     "Stall",
     "Stalls",
     "Stretch",
+    "Summary",
+    "Threshold",
     "Thresholds",
     "Timeline",
     "Unknown",
     "VuPool",
     "VuTime",
     "answered",
+    "answered_in_report",
     "clock",
     "count",
+    "evaluate_summary",
+    "identified",
     "milliseconds",
     "per_second",
     "percent",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -131,8 +131,23 @@ class ScenarioOptions:
 
 
 @dataclass(frozen=True)
+class ScriptText:
+    """What a script's text says beside its options."""
+
+    path: str
+    lines: Mapping[str, int]
+    """Line of `options` and of its keys `scenarios` and `thresholds`, from 1; those that are there."""
+    end_sleep_s: Fraction | None = None
+    """The sleep that every whole iteration of the default function ends with; None if it is not literal."""
+
+
+OptionsKind = Literal["inspect", "archive", "script"]
+
+
+@dataclass(frozen=True)
 class Options:
-    """Options of a run, from `k6 inspect` (with or without --execution-requirements)."""
+    """Options of a run: from `k6 inspect` (with or without --execution-requirements), from an archive, or
+    from the script's text."""
 
     path: str
     scenarios: tuple[ScenarioOptions, ...]
@@ -141,8 +156,16 @@ class Options:
     execution_segment: tuple[Fraction, Fraction] | None
     system_tags: tuple[str, ...] | None
     consolidated: bool
-    """Whether the environment and config files are in it (--execution-requirements)."""
+    """Whether the environment and config files are in it (--execution-requirements, archive)."""
     problems: tuple[str, ...] = ()
+    kind: OptionsKind = "inspect"
+    unread: frozenset[str] = frozenset()
+    """Options that a script sets in a way that reading alone cannot tell, by name."""
+    k6_version: str = ""
+    """Of the k6 that wrote an archive."""
+    environment: tuple[str, ...] = ()
+    """Names of the variables kept in an archive; their values may be secrets and are never kept."""
+    script: ScriptText | None = None
 
 
 @dataclass(frozen=True)
@@ -220,6 +243,39 @@ class ExitCode:
     code: int
 
 
+# --- summaries ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SummaryMetric:
+    """One metric (or submetric) of an end-of-test summary.
+
+    ``values`` has k6's own keys: count, rate, value, passes (samples that are not zero), fails, avg, min, med,
+    max, p(90), … Times are ms.
+    """
+
+    name: str
+    values: Mapping[str, float]
+    crossed: Mapping[str, bool] = field(default_factory=dict)
+    """Threshold expression -> whether it was crossed, whatever polarity the file writes."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Totals that k6 wrote at the end of a test: everything, setup() included, no window."""
+
+    path: str
+    kind: str
+    """"legacy export", "handleSummary data" or "machine-readable"."""
+    metrics: Mapping[str, SummaryMetric]
+    duration_s: float | None = None
+    k6_version: str = ""
+
+    def value(self, metric: str, key: str) -> float | None:
+        found = self.metrics.get(metric)
+        return None if found is None else found.values.get(key)
+
+
 # --- the generator's host -----------------------------------------------------------------------------
 
 
@@ -276,6 +332,18 @@ class Declared:
     """"measured" if the ramp is the test (then the warm-up need not cover it), with ``ramp_reason``."""
     ramp_reason: str = ""
     error_objective_share: float | None = None
+    synthetic_data: bool | None = None
+    """Whether the test data are made up; False: real customers' data."""
+    rate_limiter: str = ""
+    """How the system's rate limiter let the test through: "token", "allow-list"; "off": switched off."""
+    generator_network: str = ""
+    """Where the generators stand and what lies between them and the system."""
+    git_commit: str = ""
+    k6_version: str = ""
+    colocated: bool | None = None
+    """Whether a generator shares its machine with the system under test."""
+    signing: bool = False
+    """Whether this audit is for a sign-off: then the declarations above are required."""
 
     def is_closed(self, scenario: str) -> bool:
         """Whether the scenario is declared a closed loop, with a reason."""
@@ -300,9 +368,22 @@ class GeneratorEvidence:
     points: PointsSource | None = None
     console: Console | None = None
     options: Options | None = None
+    """The best source of options."""
+    other_options: tuple[Options, ...] = ()
+    """The other sources, best first: inspect with requirements, plain inspect, archive, script."""
     log: LogEvidence | None = None
     exit_code: ExitCode | None = None
+    summaries: tuple[Summary, ...] = ()
     hosts: tuple[HostSeries, ...] = ()
+
+    @property
+    def option_sources(self) -> tuple[Options, ...]:
+        """All sources of options, best first."""
+        return () if self.options is None else (self.options, *self.other_options)
+
+    def source_of(self, option: str) -> Options | None:
+        """The best source that can tell what this option was set to, or that it was not set."""
+        return next((source for source in self.option_sources if option not in source.unread), None)
 
 
 @dataclass(frozen=True)
@@ -315,3 +396,69 @@ class Evidence:
     """Host metrics that lie beside several generators' folders."""
     sources: tuple[Source, ...] = ()
     ignored: tuple[Ignored, ...] = ()
+
+
+# --- a report -----------------------------------------------------------------------------------------
+
+Answer = Literal["value", "n/a", "none", "not-identified", "placeholder", "words"]
+"""What stands in a field's place: a number; a reason why there is none ("n/a: ...", "none: closed model"); "at
+least" a number; nothing (blank, "TBD", "NaN"); words without a number."""
+
+
+@dataclass(frozen=True)
+class ReportedField:
+    """One field of a report's header as it is written there."""
+
+    name: str
+    label: str
+    raw: str
+    """The visible text of the value."""
+    where: str
+    order: int
+    """Order of appearance among everything that was found."""
+    how: Literal["name", "label", "json"]
+    """Found by its machine name, by its label, or only in the embedded result."""
+    answer: Answer
+    value: float | None = None
+    """In the field's own unit (/s, iterations, %, s, ms)."""
+    unit: str = ""
+    """The unit that is written, or named by label or note; empty if none is."""
+    step: float = 0.0
+    """One unit of the last printed digit of ``value``; 0 if it is exact."""
+    shown: float | None = None
+    """The number in the visible text, where ``value`` comes from an attribute."""
+    shown_step: float = 0.0
+    reason: str = ""
+    detail: str = ""
+    """What stands beside the value."""
+
+
+@dataclass(frozen=True)
+class ReportEvidence:
+    """A report: what it says, found by machine name or by label. Nothing is judged here."""
+
+    path: str
+    sha256: str
+    size_bytes: int
+    format: Literal["html", "markdown", "json"]
+    fields: Mapping[str, ReportedField]
+    """By machine name; a field that was not found is not in it."""
+    verdict: str = ""
+    """"VALID", "INVALID", "NOT PROVEN", other words that stand for a verdict, or empty."""
+    verdict_order: int | None = None
+    verdict_meta: str = ""
+    """The verdict in the page's metadata (own reports)."""
+    populations: tuple[str, ...] = ()
+    """"offered", "sent", "successful", "all", "expected_response": what the report says latency is of."""
+    percentiles_of_expected: bool = False
+    """Whether the percentiles stand in a row of k6's `expected_response:true`."""
+    averages: tuple[str, ...] = ()
+    """Where averages of latency stand."""
+    failures: float | None = None
+    """Failed requests, or their share: only whether it is above zero matters."""
+    sha256_named: tuple[str, ...] = ()
+    embedded: Mapping[str, Any] | None = None
+    """The result that k6-audit wrote into its own report."""
+    embedded_damaged: bool = False
+    """Whether there is an embedded result that cannot be read."""
+    notes: tuple[str, ...] = ()

@@ -15,7 +15,8 @@ from auditor.evidence import LOOPING_EXECUTORS
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.plan import KeyPlan, Plan
-from auditor.facts.store import provides
+from auditor.facts.schedule import Schedule
+from auditor.facts.store import Unknown, provides
 from auditor.facts.timeline import KeyTimeline, Timeline
 
 EDGE_S = Fraction(5, 1000)
@@ -62,6 +63,8 @@ class InWindow:
     dropped: int
     silent: int
     """Located here only if the whole scenario lost more than its allowance."""
+    doubt: int = 0
+    """By how many ``started`` may be wrong, because coarse stamps cannot place them; 0 for fine stamps."""
 
     @property
     def lost(self) -> int:
@@ -87,9 +90,15 @@ def total(values: Iterable[int | None]) -> int | None:
 
 @provides
 def accounting(iterations: Iterations, plan: Plan, timeline: Timeline) -> Accounting:
-    """Account for every planned start of every key."""
+    """Account for every planned start of every key.
+
+    Raises:
+        Unknown: if only totals were kept and a part of the run is excluded, or it was stopped early.
+    """
     whole: dict[Key, Account] = {}
     window: dict[Key, InWindow] = {}
+    if any(found.totals_only for found in iterations.by_key.values()):
+        _refuse_a_window(timeline)
     for key, found in iterations.by_key.items():
         clock = timeline.keys[key]
         complete = timeline.ends[key.generator].complete
@@ -97,6 +106,18 @@ def accounting(iterations: Iterations, plan: Plan, timeline: Timeline) -> Accoun
         whole[key] = account = _account(key, found, plan.keys.get(key), clock, complete, early)
         window[key] = _in_window(found, plan.keys.get(key), clock, account)
     return Accounting(whole, window)
+
+
+def _refuse_a_window(timeline: Timeline) -> None:
+    """Totals say nothing about when: only a whole run can be counted from them."""
+    if timeline.warmup_s > 0 or any(clock.cut_right for clock in timeline.keys.values()):
+        raise Unknown(
+            "a summary cannot tell what started after the warm-up",
+            "keep the points (--out json=k6.json.gz); or audit the summary with --warmup 0s",
+        )
+    stopped = next((end.stopped for end in timeline.ends.values() if end.stopped), "")
+    if stopped and not stopped.startswith("exit code 99"):
+        raise Unknown(f"k6 stopped early ({stopped}), and a summary cannot tell when", "keep the points")
 
 
 def _account(
@@ -126,6 +147,8 @@ def _account(
         )
     allowance = 1 + math.ceil(schedule.end_per_s * EDGE_S)
     not_reached = schedule.slots_between(clock.reached_s, schedule.duration_s) if ended_early else 0
+    if ended_early:
+        allowance += _around(schedule, clock.reached_s, clock.slack_s)
     left = schedule.total - found.started - found.dropped - not_reached
     in_flight = min(max(left, 0), plan.max_vus or 0) if ended_early else 0
     left -= in_flight
@@ -150,15 +173,20 @@ def _in_window(found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, a
     inside = clock.inside(found.start_ns)
     # Interrupted iterations have no start time; they were running when the scenario (or the evidence) ended.
     interrupted = 0 if clock.cut_right or clock.window_s <= 0 else found.interrupted
-    dropped = int(found.drop_count[clock.inside(found.drop_ns)].sum())
+    dropped = int(found.drop_count[clock.inside(found.drop_ns, surely=True)].sum())
+    doubt = clock.doubtful(found.start_ns)
+    if schedule is not None and clock.to_s == clock.reached_s < schedule.duration_s:
+        doubt += _around(schedule, clock.reached_s, clock.slack_s)
     completed = int(inside.sum())
+    if found.totals_only:
+        completed, dropped = found.completed, found.dropped
     if clock.window_s <= 0:
         completed = dropped = 0
     slots = None if schedule is None else schedule.slots_between(clock.from_s, clock.to_s)
     silent = 0
     if slots is not None and account.silent:
         in_flight = account.in_flight_at_end or 0
-        silent = min(max(slots - completed - interrupted - dropped - in_flight, 0), account.silent)
+        silent = min(max(slots - completed - interrupted - dropped - in_flight - doubt, 0), account.silent)
     can_drop = plan is None or plan.executor not in LOOPING_EXECUTORS
     return InWindow(
         slots=slots,
@@ -167,4 +195,11 @@ def _in_window(found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, a
         interrupted=interrupted,
         dropped=dropped if can_drop else 0,
         silent=silent,
+        doubt=doubt,
     )
+
+
+def _around(schedule: Schedule, at_s: Fraction, slack_s: Fraction) -> int:
+    """Slots that coarse stamps leave open on either side of the end of the evidence; 0 for fine stamps."""
+    low, high = max(at_s - slack_s, Fraction(0)), min(at_s + slack_s, schedule.duration_s)
+    return schedule.slots_between(low, high) if slack_s and high > low else 0

@@ -26,8 +26,9 @@ class VuPool:
     max_vus: int
     needed_vus: float
     """Little's law: peak rate × mean iteration duration of the worst tumbling window."""
-    pinned_s: float
-    """Seconds of the window with in-flight ≥ 0.95 × max VUs."""
+    pinned_s: float | None
+    """Seconds of the window with in-flight ≥ 0.95 × max VUs; None if stamps are too coarse to tell (those of
+    one second all end together)."""
     peak_in_flight: int
 
 
@@ -54,7 +55,7 @@ def backlog(plan: Plan, timeline: Timeline, iterations: Iterations, delivery: De
             key=key,
             max_vus=one.max_vus,
             needed_vus=float(one.schedule.peak_per_s) * _worst_mean_s(found, clock, delivery, key),
-            pinned_s=_time_at_least(times, level, limit, clock) / 1e9,
+            pinned_s=None if clock.slack_ns else _time_at_least(times, level, limit, clock) / 1e9,
             peak_in_flight=int(level.max()),
         )
     return Backlog(pools)

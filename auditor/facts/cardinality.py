@@ -13,7 +13,7 @@ from auditor.facts.samples import GeneratorSamples, Samples
 from auditor.facts.store import provides
 
 _ID = re.compile(
-    r"^(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{8,})$",
+    r"^(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{8,}|\[redacted-\d+\])$",
     re.I,
 )
 _ORIGIN = re.compile(r"^[a-z][a-z0-9+.-]*://[^/?#]*", re.I)

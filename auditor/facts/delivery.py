@@ -44,6 +44,8 @@ class Stretch:
     started: int
     keys: int = 1
     """How many keys were summed: each may differ by one at its edge."""
+    doubt: int = 0
+    """By how many ``started`` may be wrong, because coarse stamps cannot place them; 0 for fine stamps."""
 
     @property
     def deficit(self) -> int:
@@ -57,8 +59,8 @@ class Stretch:
         return self.started / self.slots
 
     def within(self) -> bool:
-        """|started − N*| ≤ max(N*/50, 1 per key), in integers."""
-        return abs(self.deficit) * TOLERANCE <= max(self.slots, TOLERANCE * self.keys)
+        """|started − N*| ≤ max(N*/50, 1 per key), in integers; coarse stamps are given the benefit of doubt."""
+        return (abs(self.deficit) - self.doubt) * TOLERANCE <= max(self.slots, TOLERANCE * self.keys)
 
     def stage_within(self) -> bool:
         """The same, with the tolerance of a stage with few slots."""
@@ -77,6 +79,8 @@ class Delivery:
     """By scope (a scenario's sum, and each key where there are several), in time order."""
     unscheduled: tuple[Key, ...] = ()
     """Measured keys whose schedule nothing tells: not closed, or not in the plan at all."""
+    coarse: bool = False
+    """Whether stamps are too coarse to place starts: windows, and stages with an edge, then prove nothing."""
 
     @property
     def worst_window(self) -> Stretch | None:
@@ -101,21 +105,24 @@ def delivery(
     for scenario in dict.fromkeys(entry.plan.key.scenario for entry in keyed):
         mine = [entry for entry in keyed if entry.plan.key.scenario == scenario]
         parts = [_whole(entry, accounting) for entry in mine]
+        timed = not any(entry.iterations.totals_only for entry in mine)
         if len(mine) > 1:
             whole += parts
-            for entry in mine:
+            for entry in mine if timed else ():
                 key = entry.plan.key
                 stages += _stages([entry], str(key), key.generator)
                 windows[str(key)] = _windows([entry], str(key), key.generator)
         whole.append(_sum(parts, scenario, scenario))
-        stages += _stages(mine, scenario, "")
-        windows[scenario] = _windows(mine, scenario, "")
+        if timed:
+            stages += _stages(mine, scenario, "")
+            windows[scenario] = _windows(mine, scenario, "")
     sums = [s for s in whole if s.scope == s.scenario]
     if len(sums) > 1:
         whole.append(_sum(sums, "all", ""))
     unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
     unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
-    return Delivery(tuple(whole), tuple(stages), windows, tuple(unscheduled))
+    coarse = any(entry.clock.slack_ns for entry in keyed)
+    return Delivery(tuple(whole), tuple(stages), windows, tuple(unscheduled), coarse)
 
 
 class _Keyed(NamedTuple):
@@ -143,8 +150,18 @@ class _Keyed(NamedTuple):
 def _whole(entry: _Keyed, accounting: Accounting) -> Stretch:
     key, clock = entry.plan.key, entry.clock
     slots = entry.slots(clock.from_s, clock.to_s) if clock.window_s > 0 else 0
-    started = accounting.window[key].started
-    return Stretch(str(key), key.scenario, key.generator, 0, clock.from_s, clock.to_s, slots, started)
+    counts = accounting.window[key]
+    return Stretch(
+        str(key),
+        key.scenario,
+        key.generator,
+        0,
+        clock.from_s,
+        clock.to_s,
+        slots,
+        counts.started,
+        doubt=counts.doubt,
+    )
 
 
 def _sum(parts: Sequence[Stretch], scope: str, scenario: str) -> Stretch:
@@ -158,6 +175,7 @@ def _sum(parts: Sequence[Stretch], scope: str, scenario: str) -> Stretch:
         sum(p.slots for p in parts),
         sum(p.started for p in parts),
         sum(p.keys for p in parts),
+        sum(p.doubt for p in parts),
     )
 
 
@@ -246,7 +264,7 @@ def load_lost(delivery: Delivery, accounting: Accounting) -> LoadLost:
             found[stretch.scenario] = f"{lost:,} of {slots:,} planned starts were dropped or silent"
         elif not stretch.within() and stretch.deficit > 0:
             found[stretch.scenario] = f"{stretch.started:,} of {stretch.slots:,} planned starts were made"
-    for windows in delivery.windows.values():
+    for windows in delivery.windows.values() if not delivery.coarse else ():
         short, grave = short_windows(windows)
         if grave:
             worst = min(short, key=lambda w: w.ratio)

@@ -61,9 +61,9 @@ def errors(requests: Requests, plan: Plan, timeline: Timeline, evidence: Evidenc
     durations: list[np.ndarray] = []
     zero_masks: list[np.ndarray] = []
     for own in requests.by_generator.values():
-        inside = _inside(own, plan, timeline)
+        inside = in_window(own, plan, timeline)
         total += int(inside.sum())
-        bad = inside & own.failed
+        bad = in_window(own, plan, timeline, surely=True) & own.failed
         failed += int(bad.sum())
         causes += _causes(own, bad)
         status = own.samples.tag("status", "?")
@@ -88,12 +88,14 @@ def errors(requests: Requests, plan: Plan, timeline: Timeline, evidence: Evidenc
     )
 
 
-def _inside(own: GeneratorRequests, plan: Plan, timeline: Timeline) -> np.ndarray:
+def in_window(own: GeneratorRequests, plan: Plan, timeline: Timeline, *, surely: bool = False) -> np.ndarray:
+    """Which requests of a generator started in the window of their scenario; support scenarios left out.
+    ``surely``: without those that coarse stamps leave open."""
     inside = np.zeros(len(own), dtype=bool)
     for key, clock in timeline.keys.items():
         planned = plan.keys.get(key)
         if key.generator == own.generator and not (planned and planned.support) and clock.window_s > 0:
-            inside |= own.of(key.scenario) & clock.inside(own.start_ns, slack_ns=NS_PER_MS)
+            inside |= own.of(key.scenario) & clock.inside(own.start_ns, slack_ns=NS_PER_MS, surely=surely)
     return inside
 
 

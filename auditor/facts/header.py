@@ -300,7 +300,7 @@ def _percentile(store: FactStore, name: str, scenario: str | None) -> _Made:
 def _cell(name: str, found: Cell, population: Population) -> _Made:
     detail: dict[str, Any] = {
         "n": found.n,
-        "population": population.kind,
+        "population": population.shown,
         "interval": list(found.interval) if found.interval else None,
         "of_successful": population.cell_of_successful(name).value,
         "at_least": found.at_least,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from auditor.evidence import Console, Evidence, Summary
+from auditor.facts.counted import Counted
 from auditor.facts.keys import Key
 from auditor.facts.plan import Plan
 from auditor.facts.samples import Column, Floats, GeneratorSamples, Ints, Samples
@@ -29,6 +31,10 @@ class KeyIterations:
     drop_ns: Ints
     drop_count: Ints
     """Starts dropped at that time: the sample's value, which may exceed 1."""
+    totals_only: bool = False
+    """Whether the counts come from a summary: nothing says when anything happened."""
+    dropped_in_total: int = 0
+    """Drops of a summary, which have no time."""
 
     @property
     def started(self) -> int:
@@ -40,7 +46,7 @@ class KeyIterations:
 
     @property
     def dropped(self) -> int:
-        return int(self.drop_count.sum())
+        return int(self.drop_count.sum()) + self.dropped_in_total
 
     def events_ns(self, limit: int) -> Ints:
         """The first ``limit`` starts and drops in time order."""
@@ -56,14 +62,14 @@ class Iterations:
 
 
 @provides
-def iterations(samples: Samples, plan: Plan) -> Iterations:
+def iterations(counted: Counted, samples: Samples | None, plan: Plan, evidence: Evidence) -> Iterations:
     """Iterations of every planned scenario, and of every scenario that samples name.
 
     Raises:
         Unknown: if several scenarios ran and the scenario tag was switched off.
     """
     found: dict[Key, KeyIterations] = {}
-    for name, generator in samples.by_generator.items():
+    for name, generator in samples.by_generator.items() if samples is not None else ():
         planned = [key.scenario for key in plan.keys if key.generator == name]
         if generator.untagged and len(planned) > 1:
             raise Unknown(
@@ -72,6 +78,11 @@ def iterations(samples: Samples, plan: Plan) -> Iterations:
             )
         for scenario in dict.fromkeys([*planned, *generator.scenarios] or [""]):
             found[Key(name, scenario)] = _of(generator, scenario)
+    consoles = {g.name: g.console for g in evidence.generators}
+    for name, summary in counted.summaries.items():
+        planned = [key.scenario for key in plan.keys if key.generator == name]
+        for scenario in planned or [""]:
+            found[Key(name, scenario)] = _of_summary(summary, scenario, consoles[name], alone=len(planned) <= 1)
     for key in plan.keys:
         found.setdefault(key, _empty())
     return Iterations(found)
@@ -80,7 +91,6 @@ def iterations(samples: Samples, plan: Plan) -> Iterations:
 def _of(generator: GeneratorSamples, scenario: str) -> KeyIterations:
     durations = generator.of_scenario(generator.column("iteration_duration"), scenario)
     ended = generator.of_scenario(generator.column("iterations"), scenario)
-    began = generator.of_scenario(generator.column("data_sent"), scenario)
     drops = generator.of_scenario(generator.column("dropped_iterations"), scenario)
     start = durations.time_ns - np.rint(durations.value * NS_PER_MS).astype(np.int64)
     order = np.argsort(start, kind="stable")
@@ -89,9 +99,29 @@ def _of(generator: GeneratorSamples, scenario: str) -> KeyIterations:
         end_ns=durations.time_ns[order],
         duration_ms=durations.value[order],
         completed=round(float(ended.value.sum())),
-        began=len(began),
+        began=generator.count_of_scenario("data_sent", scenario),
         drop_ns=drops.time_ns,
         drop_count=_counts(drops),
+    )
+
+
+def _of_summary(summary: Summary, scenario: str, console: Console | None, *, alone: bool) -> KeyIterations:
+    """Totals of a scenario: of the whole run if it is the only one, else of its submetric."""
+    suffix = "" if alone else f"{{scenario:{scenario}}}"
+    completed = summary.value(f"iterations{suffix}", "count")
+    if completed is None and not alone:
+        raise Unknown(
+            f"{summary.path} has totals of all scenarios together, not of {scenario}",
+            "keep the points: --out json=k6.json.gz",
+        )
+    counts = console.counts if console is not None else None
+    interrupted = counts.interrupted if counts is not None and alone else 0
+    return replace(
+        _empty(),
+        completed=round(completed or 0),
+        began=round(completed or 0) + interrupted,
+        totals_only=True,
+        dropped_in_total=round(summary.value(f"dropped_iterations{suffix}", "count") or 0),
     )
 
 

@@ -1,8 +1,8 @@
 """What was planned: which options really ran, and the schedule of every (generator, scenario).
 
 Definitions: docs/semantics.md §9 and §10. The banner decides which options ran; the exact numbers come from
-`k6 inspect` where it agrees with the banner to the banner's printed rounding. What disagrees is kept as a
-disagreement, never chosen over silently.
+the best source of options (inspect, archive, script) that agrees with the banner to its printed rounding.
+What disagrees, with the banner or with a better source, is kept as a disagreement, never chosen over silently.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def plan(evidence: Evidence, declared: Declared) -> Plan:
             found = _from_banner(generator, console, share, disagreements)
         elif generator.options is not None:
             without_banner.append(generator.name)
-            found = _from_options(generator, generator.options, shares[generator.name])
+            found = _from_options(generator, shares[generator.name], disagreements)
         else:
             found = []
         for one in found:
@@ -147,11 +147,12 @@ def plan(evidence: Evidence, declared: Declared) -> Plan:
 
 
 def _share(generator: GeneratorEvidence, *, alone: bool) -> Share:
-    options, console = generator.options, generator.console
+    console = generator.console
+    explicit = next((o for o in generator.option_sources if o.execution_segment is not None), None)
     percent = console.segment_percent if console is not None else None
-    if options is not None and options.execution_segment is not None:
-        start, end = options.execution_segment
-        return Share(generator.name, end - start, (start, end), percent, options.path)
+    if explicit is not None and explicit.execution_segment is not None:
+        start, end = explicit.execution_segment
+        return Share(generator.name, end - start, (start, end), percent, explicit.path)
     if percent is not None and console is not None:
         return Share(generator.name, share_of(percent), None, percent, console.path)
     if alone:
@@ -162,40 +163,97 @@ def _share(generator: GeneratorEvidence, *, alone: bool) -> Share:
 def _from_banner(
     generator: GeneratorEvidence, console: Console, share: Fraction, disagreements: list[Disagreement]
 ) -> list[KeyPlan]:
-    options = generator.options
-    described = {s.name: s for s in options.scenarios} if options is not None else {}
+    sources = generator.option_sources
+    described = {source.path: {s.name: s for s in source.scenarios} for source in sources}
 
-    def disagree(scenario: str, message: str, grave: bool) -> None:
-        files = console.path if options is None else f"{console.path}, {options.path}"
+    def disagree(scenario: str, message: str, grave: bool, *paths: str) -> None:
+        files = ", ".join((console.path, *paths))
         disagreements.append(Disagreement(generator.name, scenario, message, grave, files))
 
     for text in console.unread:
-        disagree("", f"the banner has a line that cannot be read: {text!r}", True)
+        disagree(
+            "", f"the banner has a line that cannot be read: {text!r}", True, *(s.path for s in sources[:1])
+        )
     found = []
     for banner in console.scenarios:
-        option = described.get(banner.name)
-        if options is not None and option is None and not options.problems:
-            names = ", ".join(described) or "none"
-            disagree(
-                banner.name,
-                f"the banner ran scenario {banner.name!r} ({banner.text}); {options.path} has {names}",
-                True,
-            )
-        differences = _differences(banner, option, share) if option is not None else []
-        for message, grave in differences:
-            disagree(banner.name, message, grave)
+        best: tuple[Options, ScenarioOptions] | None = None
+        for source in sources:
+            option = described[source.path].get(banner.name)
+            if option is None:
+                if not source.problems:
+                    names = ", ".join(described[source.path]) or "none"
+                    disagree(
+                        banner.name,
+                        f"the banner ran scenario {banner.name!r} ({banner.text}); {source.path} has {names}",
+                        True,
+                        source.path,
+                    )
+                continue
+            differences = _differences(banner, option, share)
+            for message, grave in differences:
+                disagree(banner.name, message, grave, source.path)
+            if differences:
+                continue
+            if best is None:
+                best = source, option
+            else:
+                disagreements += _contradictions(generator, best, (source, option))
         key = Key(generator.name, banner.name)
-        if option is not None and options is not None and not differences:
-            found.append(_exact(key, option, share, banner, f"{options.path} (agrees with the banner)"))
+        if best is not None:
+            found.append(_exact(key, best[1], share, banner, f"{best[0].path} (agrees with the banner)"))
         else:
             found.append(_printed(key, banner, console.path))
-    if options is not None:
-        listed = {s.name for s in console.scenarios}
-        for name in described:
+    listed = {s.name for s in console.scenarios}
+    for source in sources:
+        for name in described[source.path]:
             # A segment may leave a small scenario without work; the banner then omits it.
             if name not in listed and share == 1:
-                disagree(name, f"{options.path} has scenario {name!r}; the banner does not list it", True)
+                message = f"{source.path} has scenario {name!r}; the banner does not list it"
+                disagree(name, message, True, source.path)
     return found
+
+
+def _contradictions(
+    generator: GeneratorEvidence, best: tuple[Options, ScenarioOptions], other: tuple[Options, ScenarioOptions]
+) -> list[Disagreement]:
+    """What a lesser source says otherwise of a scenario than a better one, both unscaled."""
+    (source, one), (lesser, two) = best, other
+    differing: list[tuple[str, object, object, bool]]
+    if one.executor != two.executor:
+        differing = [("executor", one.executor, two.executor, True)]
+    else:
+        differing = [
+            ("rate", _rates(one), _rates(two), True),
+            ("duration", _words_s(one.duration_s), _words_s(two.duration_s), True),
+            ("iterations", one.iterations, two.iterations, True),
+            ("startTime", _words_s(one.start_time_s), _words_s(two.start_time_s), False),
+            ("maxVUs", one.max_vus, two.max_vus, False),
+            ("preAllocatedVUs", one.pre_allocated_vus, two.pre_allocated_vus, False),
+            ("VUs", one.vus, two.vus, False),
+        ]
+    return [
+        Disagreement(
+            generator.name,
+            one.name,
+            f"the {what} of {one.name!r} is {mine} in {source.path} and {theirs} in {lesser.path}",
+            grave,
+            f"{source.path}, {lesser.path}",
+        )
+        for what, mine, theirs, grave in differing
+        if mine != theirs
+    ]
+
+
+def _rates(option: ScenarioOptions) -> str:
+    """The rate, or start and stages, in words that are equal only if the schedules are."""
+    if option.rate_per_s is not None:
+        return f"{option.rate_per_s}/s"
+    start = f"from {option.start_rate_per_s}/s " if option.start_rate_per_s is not None else ""
+    return start + ", ".join(f"to {target} in {_words_s(length)}" for length, target in option.stages)
+
+
+def _words_s(length: Fraction | None) -> str:
+    return "none" if length is None else f"{length} s"
 
 
 def _differences(banner: BannerScenario, option: ScenarioOptions, share: Fraction) -> list[tuple[str, bool]]:
@@ -310,14 +368,47 @@ def _printed(key: Key, banner: BannerScenario, path: str) -> KeyPlan:
     )
 
 
-def _from_options(generator: GeneratorEvidence, options: Options, share: Share) -> list[KeyPlan]:
+def _from_options(
+    generator: GeneratorEvidence, share: Share, disagreements: list[Disagreement]
+) -> list[KeyPlan]:
+    """Without a banner: the best source; a lesser one fills in only what a better one could not tell."""
+    chosen: dict[str, tuple[Options, ScenarioOptions]] = {}
+    complete: Options | None = None
+    """The best source that lists every scenario."""
+    for source in generator.option_sources:
+        for option in source.scenarios:
+            if option.name in chosen:
+                disagreements += _contradictions(generator, chosen[option.name], (source, option))
+            elif complete is None:
+                chosen[option.name] = source, option
+            else:
+                disagreements.append(_stranger(generator, source, option.name, complete))
+        if source.problems:
+            continue
+        listed = {option.name for option in source.scenarios}
+        disagreements += [
+            _stranger(generator, known, name, source)
+            for name, (known, _) in chosen.items()
+            if name not in listed
+        ]
+        complete = complete or source
     return [
         _exact(
-            Key(generator.name, option.name),
+            Key(generator.name, name),
             option,
             share.fraction,
             None,
-            f"{options.path} (no banner confirms it)",
+            f"{source.path} (no banner confirms it)",
         )
-        for option in options.scenarios
+        for name, (source, option) in chosen.items()
     ]
+
+
+def _stranger(generator: GeneratorEvidence, has: Options, name: str, lacks: Options) -> Disagreement:
+    return Disagreement(
+        generator.name,
+        name,
+        f"{has.path} has scenario {name!r}; {lacks.path} does not",
+        True,
+        f"{has.path}, {lacks.path}",
+    )

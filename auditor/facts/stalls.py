@@ -19,8 +19,10 @@ from auditor.facts.store import Unknown, provides
 from auditor.facts.timeline import KeyTimeline, Timeline
 
 LEAST_GAP_S = 1.0
-FINE_STAMP_NS = 10_000_000
-"""Stamps coarser than 10 ms cannot say when an iteration started (semantics §8)."""
+FINE_STAMP_MEND = (
+    "record with fine stamps: set K6_CSV_TIME_FORMAT=unix_nano for k6's CSV output, or write JSON "
+    "(--out json=k6.json.gz)"
+)
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,13 @@ class Stalls:
     """All stalls, in order of time."""
 
     found: tuple[Stall, ...]
+    cold_starts: tuple[Stall, ...] = ()
+    """As long a time before the first completion of a key: no stall by definition, but nothing to hide."""
 
 
 @dataclass(frozen=True)
 class Pause:
-    """Nothing at all was stamped by a generator for this long."""
+    """Nothing at all was stamped by a generator for this long (at least, where stamps are coarse)."""
 
     generator: str
     from_ns: int
@@ -80,10 +84,10 @@ class Pauses:
 def require_fine_stamps(samples: Samples) -> None:
     """Raise Unknown if any generator's stamps are too coarse to order starts."""
     for one in samples.by_generator.values():
-        if one.read.stamp_resolution_ns > FINE_STAMP_NS and one.read.points > 1:
+        if one.coarse_ns:
             raise Unknown(
-                f"the stamps of {one.path} are only good to {one.read.stamp_resolution_ns / 1e9:g} s",
-                "record with fine stamps (the JSON output has them)",
+                f"the stamps of {one.path} are only good to {one.coarse_ns / 1e9:g} s",
+                FINE_STAMP_MEND,
             )
 
 
@@ -92,20 +96,25 @@ def stalls(iterations: Iterations, plan: Plan, timeline: Timeline, samples: Samp
     """Gaps longer than max(1 s, 10 × median gap, 2 × median iteration duration), per key."""
     require_fine_stamps(samples)
     found: list[Stall] = []
+    cold: list[Stall] = []
     for key, one in iterations.by_key.items():
         planned = plan.keys.get(key)
         if planned is not None and planned.support:
             continue
-        found += _of(key, one, planned, timeline.keys[key], timeline.ends[key.generator].last_ns)
-    return Stalls(tuple(sorted(found, key=lambda s: s.from_ns)))
+        last_ns = timeline.ends[key.generator].last_ns
+        stalled, dead = _of(key, one, planned, timeline.keys[key], last_ns)
+        found += stalled
+        cold += dead
+    return Stalls(tuple(sorted(found, key=lambda s: s.from_ns)), tuple(cold))
 
 
 def _of(
     key: Key, found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, last_stamp_ns: int | None
-) -> list[Stall]:
+) -> tuple[list[Stall], list[Stall]]:
+    """Stalls, and the cold start if there is one."""
     ends = np.sort(found.end_ns)
     if len(ends) < 2 or clock.origin_ns is None:
-        return []
+        return [], []
     scenario_end = clock.at_ns(clock.reached_s)
     if ends[-1] < scenario_end and last_stamp_ns is not None:
         # No completion up to the scenario's end is a gap too.
@@ -117,10 +126,15 @@ def _of(
         2 * float(np.median(found.duration_ms)) / 1000,
     )
     long = np.flatnonzero((gaps > limit_s * NS_PER_S) & (ends[:-1] < scenario_end))
-    return [
+    stalled = [
         _stall(key, found, plan, clock, int(ends[i]), int(min(ends[i + 1], scenario_end)), limit_s)
         for i in long
     ]
+    if ends[0] - clock.origin_ns > limit_s * NS_PER_S:
+        # No stall by definition (gaps count from the first completion), but no start to be hidden either.
+        cold = _stall(key, found, plan, clock, clock.origin_ns, int(ends[0]), limit_s)
+        return stalled, [cold]
+    return stalled, []
 
 
 def _stall(
@@ -166,5 +180,7 @@ def pauses(samples: Samples) -> Pauses:
             continue
         gaps = one.second_first_ns[1:] - one.second_last_ns[:-1]
         at = int(np.argmax(gaps))
-        longest[name] = Pause(name, int(one.second_last_ns[at]), int(one.second_first_ns[at + 1]))
+        # The last sample before the gap may have been written almost a whole unit of the stamps later.
+        from_ns = int(one.second_last_ns[at]) + one.coarse_ns
+        longest[name] = Pause(name, from_ns, max(int(one.second_first_ns[at + 1]), from_ns))
     return Pauses(longest)

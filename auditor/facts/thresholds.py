@@ -14,8 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from auditor.evidence import Evidence, GeneratorEvidence
-from auditor.facts.samples import Column, GeneratorSamples, Samples
+from auditor.evidence import Evidence, GeneratorEvidence, Summary, SummaryMetric
+from auditor.facts.counted import Counted
+from auditor.facts.samples import PROTOCOL_DURATIONS, REQUEST_SET, Column, GeneratorSamples, Samples
 from auditor.facts.store import Unknown, provides
 
 _EXPRESSION = re.compile(
@@ -33,8 +34,20 @@ _BUILT_IN = {
     "checks": "rate",
     "vus": "gauge",
     "vus_max": "gauge",
+    "browser_http_req_failed": "rate",
+    "ws_sessions": "counter",
+    "ws_msgs_sent": "counter",
+    "ws_msgs_received": "counter",
+    "iteration_duration": "trend",
+    "group_duration": "trend",
+    **dict.fromkeys(PROTOCOL_DURATIONS, "trend"),
+    **{metric: "trend" for metric in REQUEST_SET if metric != "http_reqs"},
 }
+_KINDS = {"rate": ("rate", "counter"), "count": ("counter", "trend"), "value": ("gauge",)}
+"""Types of metric that know a statistic; only a trend knows those that are not listed."""
 CLOSE = 0.05
+EXTRA_TAGS = "extra_tags"
+"""The CSV column of all tags that are no system tags."""
 ZERO_BY_ABSENCE = frozenset({"dropped_iterations"})
 
 State = Literal["passed", "crossed", "vacuous", "unknown"]
@@ -94,30 +107,41 @@ def parse(expression: str) -> Expression | None:
 
 
 @provides
-def thresholds(evidence: Evidence, samples: Samples) -> Thresholds:
-    """Evaluate every threshold that options or Metric lines name."""
+def thresholds(counted: Counted, evidence: Evidence, samples: Samples | None) -> Thresholds:
+    """Evaluate every threshold that options, Metric lines or a summary name."""
     found: list[Threshold] = []
     known = False
     for generator in evidence.generators:
-        own = samples.by_generator.get(generator.name)
-        if own is None:
-            continue
-        named = _named(generator, own)
+        own = samples.by_generator.get(generator.name) if samples is not None else None
+        summary = counted.summaries.get(generator.name)
+        named = _named(generator, own, summary)
         if named is None:
             continue
         known = True
         for metric, expressions in named.items():
             for text in expressions:
-                state, value = _evaluate(own, metric, text)
+                if own is not None:
+                    state, value = _evaluate(own, metric, text)
+                elif summary is not None:
+                    state, value = evaluate_summary(summary, metric, text)
+                else:
+                    state, value = "unknown", None
                 found.append(Threshold(generator.name, metric, text, state, value))
-    return Thresholds(tuple(found), bool(found) if known else None)
+    # Metric lines alone cannot say that there was none: a metric without samples has no line.
+    told = all(g.options is not None for g in evidence.generators) or bool(found)
+    return Thresholds(tuple(found), bool(found) if known and told else None)
 
 
-def _named(generator: GeneratorEvidence, samples: GeneratorSamples) -> Mapping[str, tuple[str, ...]] | None:
-    """From the options; without them from Metric lines, which name only those on whole metrics."""
-    if generator.options is not None:
-        return generator.options.thresholds
-    if not samples.definitions:
+def _named(
+    generator: GeneratorEvidence, samples: GeneratorSamples | None, summary: Summary | None
+) -> Mapping[str, tuple[str, ...]] | None:
+    """From the options; without them from a summary, or from Metric lines, which name only those on whole
+    metrics."""
+    if (told := generator.source_of("thresholds")) is not None:
+        return told.thresholds
+    if samples is None and summary is not None:
+        return {m.name: tuple(m.crossed) for m in summary.metrics.values() if m.crossed}
+    if samples is None or not samples.definitions:
         return None
     return {d.name: d.thresholds for d in samples.definitions.values() if d.thresholds}
 
@@ -133,6 +157,8 @@ def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State,
         wanted = _filter(split["filter"])
         if wanted is None:
             return "unknown", None
+        if _hidden(samples, wanted):
+            return "unknown", None
         keep = np.array([wanted.items() <= dict(t).items() for t in samples.tagsets], dtype=bool)
         column = column.where(keep[column.tagset])
     if not len(column):
@@ -140,13 +166,72 @@ def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State,
             return ("passed" if expression.holds(0.0) else "crossed"), 0.0
         return "vacuous", None
     definition = samples.definitions.get(base)
-    kind = definition.type if definition is not None else _BUILT_IN.get(base, "trend")
+    kind = definition.type if definition is not None else _BUILT_IN.get(base)
+    # A CSV defines no metric: a custom one may be of any type that knows the statistic.
+    kinds = (kind,) if kind is not None else _KINDS.get(expression.stat, ("trend",))
+    found = {_evaluate_as(column, one, expression, samples) for one in kinds}
+    if len(found) == 1:
+        return found.pop()
+    states = {state for state, _ in found}
+    return (states.pop() if len(states) == 1 else "unknown"), None
+
+
+def _evaluate_as(
+    column: Column, kind: str, expression: Expression, samples: GeneratorSamples
+) -> tuple[State, float | None]:
     value = _value(column, kind, expression, samples)
     if value is None:
         return "unknown", None
-    if kind == "counter" and expression.stat == "rate" and abs(value - expression.limit) <= CLOSE * abs(value):
-        return "unknown", value  # k6 divides by its own run time, which no sample tells exactly
+    if kind == "counter" and expression.stat == "rate":
+        # k6 divides by its own run time, which no sample tells exactly, and coarse stamps even less.
+        length_ns = max((samples.last_ns or 0) - (samples.first_ns or 0), 1)
+        if abs(value - expression.limit) <= (CLOSE + samples.coarse_ns / length_ns) * abs(value):
+            return "unknown", value
     return ("passed" if expression.holds(value) else "crossed"), value
+
+
+def _hidden(samples: GeneratorSamples, wanted: Mapping[str, str]) -> bool:
+    """Whether a tag of a filter may be in a CSV's `extra_tags`, which cannot be taken apart again."""
+    keys = {key for tags in samples.tagsets for key, _ in tags}
+    return EXTRA_TAGS in keys and not wanted.keys() <= keys
+
+
+def evaluate_summary(summary: Summary, metric: str, text: str) -> tuple[State, float | None]:
+    """A threshold by a summary's own figures; by its word where it lacks the figure.
+
+    A metric without samples is absent from a summary, or all zero: it proves nothing.
+    """
+    expression = parse(text)
+    found = summary.metrics.get(metric)
+    base = metric.split("{", 1)[0]
+    if found is None or _is_empty(found):
+        if base in ZERO_BY_ABSENCE and expression is not None:
+            return ("passed" if expression.holds(0.0) else "crossed"), 0.0
+        return "vacuous", None
+    value = None if expression is None else _summary_value(found, expression)
+    if text in found.crossed:
+        return ("crossed" if found.crossed[text] else "passed"), value
+    if expression is None or value is None:
+        return "unknown", value
+    return ("passed" if expression.holds(value) else "crossed"), value
+
+
+def _is_empty(metric: SummaryMetric) -> bool:
+    """No samples: a rate of none, a trend whose every figure is zero, a counter of zero."""
+    values = metric.values
+    if "passes" in values or "fails" in values:
+        return not values.get("passes", 0) and not values.get("fails", 0)
+    if "max" in values and "avg" in values:
+        return not any(values.values())
+    return "count" in values and not values["count"]
+
+
+def _summary_value(metric: SummaryMetric, expression: Expression) -> float | None:
+    if expression.stat == "p":
+        return metric.values.get(f"p({expression.p:g})")
+    if expression.stat == "rate" and "passes" in metric.values:
+        return metric.values.get("value")
+    return metric.values.get(expression.stat)
 
 
 def _filter(text: str) -> dict[str, str] | None:
@@ -171,7 +256,8 @@ def _value(column: Column, kind: str, expression: Expression, samples: Generator
             length_s = ((samples.last_ns or 0) - (samples.first_ns or 0)) / 1e9
             return float(values.sum()) / length_s if length_s > 0 else None
         case "gauge", "value":
-            return float(values[-1])
+            last = values[column.time_ns == column.time_ns[-1]]
+            return float(last[-1]) if (last == last[-1]).all() else None
         case "trend", "p":
             return float(np.percentile(values, expression.p or 0))
         case "trend", ("avg" | "min" | "max" | "med" | "count") as stat:
@@ -197,7 +283,7 @@ class DropBudget:
 
 
 @provides
-def drop_budget(evidence: Evidence, samples: Samples) -> DropBudget:
+def drop_budget(counted: Counted, evidence: Evidence, samples: Samples | None) -> DropBudget:
     """The strictest `dropped_iterations` threshold.
 
     Raises:
@@ -206,16 +292,18 @@ def drop_budget(evidence: Evidence, samples: Samples) -> DropBudget:
     best: tuple[float, str] | None = None
     known = False
     for generator in evidence.generators:
-        own = samples.by_generator.get(generator.name)
-        named = _named(generator, own) if own is not None else None
-        if named is None or own is None:
+        own = samples.by_generator.get(generator.name) if samples is not None else None
+        summary = counted.summaries.get(generator.name)
+        named = _named(generator, own, summary)
+        if named is None or not _tells_of_drops(generator, own):
             continue
         known = True
+        length_s = _length_s(own, summary)
         for metric, expressions in named.items():
             if metric.split("{", 1)[0] != "dropped_iterations":
                 continue
             for text in expressions:
-                passing = _largest_passing(text, own)
+                passing = _largest_passing(text, length_s)
                 if passing is not None and (best is None or passing < best[0]):
                     best = (passing, text)
     if not known:
@@ -224,13 +312,24 @@ def drop_budget(evidence: Evidence, samples: Samples) -> DropBudget:
     return DropBudget(best[0] if best else None, best[1] if best else "", processes)
 
 
-def _largest_passing(text: str, samples: GeneratorSamples) -> float | None:
+def _tells_of_drops(generator: GeneratorEvidence, samples: GeneratorSamples | None) -> bool:
+    """Without options only a Metric line tells, and k6 writes none for a metric without samples."""
+    return generator.options is not None or samples is None or "dropped_iterations" in samples.definitions
+
+
+def _length_s(samples: GeneratorSamples | None, summary: Summary | None) -> Fraction:
+    if samples is not None:
+        return Fraction((samples.last_ns or 0) - (samples.first_ns or 0), 1_000_000_000)
+    return Fraction(summary.duration_s or 0.0) if summary is not None else Fraction(0)
+
+
+def _largest_passing(text: str, length_s: Fraction) -> float | None:
     expression = parse(text)
     if expression is None or expression.stat not in ("count", "rate"):
         return None
     limit = Fraction(expression.limit)
     if expression.stat == "rate":
-        limit *= Fraction((samples.last_ns or 0) - (samples.first_ns or 0), 1_000_000_000)
+        limit *= length_s
     match expression.op:
         case "<":
             return float(max(-(-limit.numerator // limit.denominator) - 1, 0))

@@ -16,7 +16,7 @@ from auditor.evidence import Declared, Evidence, GeneratorEvidence
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.plan import KeyPlan, Plan
-from auditor.facts.samples import Samples
+from auditor.facts.samples import GeneratorSamples, Samples
 from auditor.facts.store import Unknown, provides
 
 NS_PER_S = 1_000_000_000
@@ -46,6 +46,8 @@ class KeyTimeline:
     """Whether a declared ramp-down cuts starts at the right edge (else nothing does)."""
     reached_s: Fraction
     """How far the evidence reaches on this clock, at most the planned length."""
+    slack_ns: int = 0
+    """How far from its true place on this clock a coarse stamp may put a start; 0 for fine stamps."""
 
     @property
     def window_s(self) -> Fraction:
@@ -63,15 +65,28 @@ class KeyTimeline:
     def to_ns(self) -> int:
         return self.at_ns(self.to_s)
 
-    def inside(self, start_ns: np.ndarray, slack_ns: int = 0) -> np.ndarray:
+    @property
+    def slack_s(self) -> Fraction:
+        return Fraction(self.slack_ns, NS_PER_S)
+
+    def inside(self, start_ns: np.ndarray, slack_ns: int = 0, *, surely: bool = False) -> np.ndarray:
         """Which of these start times the window holds. A warm-up of 0 s cuts nothing on the left; the
-        scenario's end cuts nothing on the right."""
+        scenario's end cuts nothing on the right. ``surely``: without those of which coarse stamps cannot
+        say it, so that what went wrong outside of the window is not held against it."""
         inside = np.ones(len(start_ns), dtype=bool)
+        doubt_ns = self.slack_ns if surely else 0
         if self.from_s > 0:
-            inside &= start_ns >= self.from_ns - slack_ns
+            inside &= start_ns >= self.from_ns - slack_ns + doubt_ns
         if self.cut_right:
-            inside &= start_ns < self.to_ns
+            inside &= start_ns < self.to_ns - doubt_ns
         return inside
+
+    def doubtful(self, start_ns: np.ndarray) -> int:
+        """How many of these (sorted) start times coarse stamps may have put on the wrong side of an edge."""
+        edges = [self.from_ns] if self.from_s > 0 else []
+        edges += [self.to_ns] if self.cut_right else []
+        around = [np.searchsorted(start_ns, (e - self.slack_ns, e + self.slack_ns)) for e in edges]
+        return sum(int(high - low) for low, high in around) if self.slack_ns else 0
 
 
 @dataclass(frozen=True)
@@ -86,13 +101,20 @@ class GeneratorEnd:
     stopped: str
     """k6's own word (log or exit code) that it stopped; empty if it says none."""
     ended_early: bool
+    slack_ns: int = 0
+    """How much later than its stamp the last sample may be, where stamps are coarse; else 0."""
+
+    @property
+    def missing_ns(self) -> int:
+        """From the last sample (the latest that its stamp allows) to the latest planned end; negative if it
+        lies after."""
+        if self.last_ns is None or self.latest_planned_end_ns is None:
+            return 0
+        return self.latest_planned_end_ns - self.last_ns - self.slack_ns
 
     @property
     def missing_s(self) -> float:
-        """Seconds between the last stamp and the latest planned end; negative if it lies after."""
-        if self.last_ns is None or self.latest_planned_end_ns is None:
-            return 0.0
-        return (self.latest_planned_end_ns - self.last_ns) / NS_PER_S
+        return self.missing_ns / NS_PER_S
 
     @property
     def complete(self) -> bool:
@@ -118,10 +140,10 @@ class Timeline:
 
 @provides
 def timeline(
-    samples: Samples, plan: Plan, iterations: Iterations, evidence: Evidence, declared: Declared
+    samples: Samples | None, plan: Plan, iterations: Iterations, evidence: Evidence, declared: Declared
 ) -> Timeline:
     """The clocks of all keys."""
-    if all(one.last_ns is None for one in samples.by_generator.values()):
+    if samples is not None and all(one.last_ns is None for one in samples.by_generator.values()):
         raise Unknown(
             "the points file holds no sample", "record the run again with `k6 run --out json=k6.json.gz`"
         )
@@ -132,7 +154,9 @@ def timeline(
         mine = {k: i for k, i in iterations.by_key.items() if k.generator == generator.name}
         origins = {key: _origin_ns(found, plan.keys.get(key)) for key, found in mine.items()}
         zero = _plan_zero_ns(origins, plan)
-        ends[generator.name] = end = _end(generator, samples, plan, origins, zero)
+        own = samples.by_generator.get(generator.name) if samples is not None else None
+        totals_only = bool(mine) and all(found.totals_only for found in mine.values())
+        ends[generator.name] = end = _end(generator, own, totals_only, plan, origins, zero)
         for key, found in mine.items():
             clocks[key] = _clock(key, found, plan.keys.get(key), origins[key], zero, end, warmup, declared)
     measured = [c for k, c in clocks.items() if k not in plan.keys or not plan.keys[k].support]
@@ -173,12 +197,12 @@ def _plan_zero_ns(origins: Mapping[Key, int | None], plan: Plan) -> int | None:
 
 def _end(
     generator: GeneratorEvidence,
-    samples: Samples,
+    own: GeneratorSamples | None,
+    totals_only: bool,
     plan: Plan,
     origins: Mapping[Key, int | None],
     zero: int | None,
 ) -> GeneratorEnd:
-    own = samples.by_generator.get(generator.name)
     last = own.last_ns if own is not None else None
     latest: int | None = None
     for key, one in plan.keys.items():
@@ -194,14 +218,16 @@ def _end(
     code = generator.exit_code
     if not stopped and code is not None and code.code in STOPPED_CODES:
         stopped = f"exit code {code.code} ({code.path})"
-    torn = own.read.torn if own is not None else "no points file"
+    # A summary is written when k6 ends, so its totals are whole; a generator without either has nothing.
+    torn = own.read.torn if own is not None else "" if totals_only else "no points file"
     early = False
+    slack = own.coarse_ns if own is not None else 0
     if last is not None and latest is not None:
-        missing_ns = latest - last
+        missing_ns = latest - last - slack
         told = bool(torn) or (bool(stopped) and not (code is not None and code.code == 99 and not said))
         early = missing_ns > (0 if torn else TICK_NS if told else CUT_NS)
     starts = [o for o in origins.values() if o is not None]
-    return GeneratorEnd(generator.name, min(starts, default=None), last, latest, torn, stopped, early)
+    return GeneratorEnd(generator.name, min(starts, default=None), last, latest, torn, stopped, early, slack)
 
 
 def _clock(
@@ -238,6 +264,7 @@ def _clock(
         to_s=max(to, Fraction(0)),
         cut_right=cut,
         reached_s=reached,
+        slack_ns=end.slack_ns,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from auditor.errors import AuditError, not_one_run
@@ -17,15 +18,21 @@ from auditor.evidence import (
     Ignored,
     LogEvidence,
     Options,
+    PointsSource,
     Source,
 )
 from auditor.ingest import streams
 from auditor.ingest.host.plain_csv import read_host_csv
 from auditor.ingest.host.sadf_json import UnusableHost, read_sadf
-from auditor.ingest.k6 import logs
-from auditor.ingest.k6.console import looks_like_console, read_console
+from auditor.ingest.k6 import logs, points_pair
+from auditor.ingest.k6.archive import UnusableArchive, read_archive
+from auditor.ingest.k6.console import looks_like_console, read_console, strip_ansi
 from auditor.ingest.k6.options import read_options
+from auditor.ingest.k6.points_csv import CsvPoints
 from auditor.ingest.k6.points_json import JsonPoints, sha256
+from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
+from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary
+from auditor.ingest.redact import Redactor
 from auditor.ingest.sniff import Recognised, sniff
 
 if TYPE_CHECKING:
@@ -51,13 +58,14 @@ class _Folder:
 
     @property
     def has_run(self) -> bool:
-        return any(self.of(kind) for kind in ("points", "console", "options"))
+        return any(self.of(kind) for kind in ("points", "console", "options", "archive", "summary"))
 
 
 @dataclass
 class _Reading:
     sources: list[Source] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
+    redactor: Redactor = field(default_factory=Redactor)
 
 
 def read_run(targets: Sequence[Path], hosts: Sequence[Path] = ()) -> Evidence:
@@ -78,7 +86,7 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = ()) -> Evidence:
         folders, shared = _one_target(targets[0], reading)
         label = str(targets[0])
     else:
-        folders = [_folder_of(target, target.name, reading) for target in targets]
+        folders = [_folder_of(target, reading.redactor.text(target.name), reading) for target in targets]
         label = ", ".join(str(t) for t in targets)
     if not any(folder.has_run for folder in folders):
         raise AuditError("nothing here is evidence of a k6 run", where=label, mend=_EVIDENCE_MEND)
@@ -89,11 +97,11 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = ()) -> Evidence:
     generators = tuple(_generator(folder, reading) for folder in folders)
     _refuse_strangers(generators)
     return Evidence(
-        target=label,
+        target=reading.redactor.text(label),
         generators=generators,
         shared_hosts=tuple(shared),
-        sources=tuple(reading.sources),
-        ignored=tuple(reading.ignored),
+        sources=reading.redactor.value(tuple(reading.sources)),
+        ignored=reading.redactor.value(tuple(reading.ignored)),
     )
 
 
@@ -102,7 +110,7 @@ def _one_target(target: Path, reading: _Reading) -> tuple[list[_Folder], list[Ho
     if target.is_file():
         return [top], []
     nested = [
-        _folder_of(child, child.name, reading, prefix=f"{child.name}/")
+        _folder_of(child, reading.redactor.text(child.name), reading, prefix=f"{child.name}/")
         for child in sorted(target.iterdir())
         if child.is_dir() and not child.name.startswith(".")
     ]
@@ -114,8 +122,11 @@ def _one_target(target: Path, reading: _Reading) -> tuple[list[_Folder], list[Ho
                 )
         _forget(reading, [f for f in nested if not f.has_points])
         return [top], []
-    generators = [folder for folder in nested if folder.has_points]
-    _forget(reading, [f for f in nested if not f.has_points])
+    # A generator that left its console or summary and no points has lost them: it is not to be overlooked.
+    generators = [f for f in nested if f.has_points or f.of("console") or f.of("summary")]
+    if not any(f.has_points or f.of("summary") for f in generators):
+        generators = []
+    _forget(reading, [f for f in nested if f not in generators])
     if not generators:
         return [top], []
     shared: list[HostSeries] = []
@@ -130,7 +141,7 @@ def _one_target(target: Path, reading: _Reading) -> tuple[list[_Folder], list[Ho
 
 
 def _forget(reading: _Reading, folders: list[_Folder]) -> None:
-    """Sub-folders without points are named once, not file by file."""
+    """Sub-folders that are no generators are named once, not file by file."""
     for folder in folders:
         prefix = f"{folder.name}/"
         reading.ignored[:] = [i for i in reading.ignored if not i.path.startswith(prefix)]
@@ -141,7 +152,7 @@ def _folder_of(target: Path, name: str, reading: _Reading, prefix: str = "") -> 
     folder = _Folder(name)
     files = [target] if target.is_file() else sorted(p for p in target.iterdir() if not p.is_dir())
     for path in files:
-        label = f"{prefix}{path.name}"
+        label = reading.redactor.text(prefix) + reading.redactor.text(path.name)
         if path.name.startswith("."):
             continue
         if not path.is_file():
@@ -162,7 +173,7 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
     consoles: list[Console] = []
     found_logs: list[LogEvidence] = []
     for path, label, what in folder.of("console"):
-        text, _ = streams.text(path)
+        text, _ = _text(path, reading)
         console = read_console(text, label)
         merged = logs.has_log_lines(text)
         if merged:
@@ -170,17 +181,19 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
         consoles.append(console)
         _used(reading, path, label, what, folder.name, "with log lines in it" if merged else "")
     for path, label, what in folder.of("log"):
-        text, cut = streams.text(path)
+        text, cut = _text(path, reading)
         found_logs.append(logs.read_log(text, label))
         _used(reading, path, label, what, folder.name, "only the first 64 MB" if cut else "")
     if points is not None and points[1]:
-        text, _ = streams.text(points[2])
+        text, _ = _text(points[2], reading)
         consoles.append(read_console(text, points[0].path))
-    options = [read_options(what.document, label) for _, label, what in folder.of("options")]
-    for path, label, what in folder.of("options"):
-        _used(reading, path, label, what, folder.name)
+    options = _ranked(_options(folder, reading))
     codes = [ExitCode(label, what.document) for _, label, what in folder.of("exit-code")]
     for path, label, what in folder.of("exit-code"):
+        _used(reading, path, label, what, folder.name)
+    summaries = []
+    for path, label, what in folder.of("summary"):
+        summaries.append(reading.redactor.value(read_summary(what.document, label)))
         _used(reading, path, label, what, folder.name)
     hosts: list[HostSeries] = []
     for kind in ("sadf", "host-csv"):
@@ -193,30 +206,98 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
         name=folder.name,
         points=points[0] if points else None,
         console=_one_console(consoles),
-        options=_one_options(options),
+        options=options[0] if options else None,
+        other_options=options[1:],
         log=log,
         exit_code=_one_code(codes),
+        summaries=tuple(sorted(summaries, key=lambda s: SUMMARY_KINDS.index(s.kind))),
         hosts=tuple(hosts),
     )
 
 
-def _points(folder: _Folder, reading: _Reading) -> tuple[JsonPoints, bool, Path] | None:
+def _text(path: Path, reading: _Reading) -> tuple[str, bool]:
+    """The text of a console or log without its secrets; whether it was cut.
+
+    All of it is masked, not what is kept of it: what is kept may be cut in the middle of a secret.
+    """
+    text, cut = streams.text(path)
+    return reading.redactor.text(strip_ansi(text)), cut
+
+
+def _options(folder: _Folder, reading: _Reading) -> list[Options]:
+    """What every file that describes options says."""
+    found: list[Options] = []
+    for kind in ("options", "archive", "script"):
+        for path, label, what in folder.of(kind):
+            try:
+                options = _options_of(path, label, what)
+            except (UnusableArchive, UnreadableScript) as problem:
+                reading.ignored.append(Ignored(label, str(problem)))
+                continue
+            found.append(reading.redactor.value(options))
+            _used(reading, path, label, what, folder.name, _options_note(options))
+    return found
+
+
+def _options_of(path: Path, label: str, what: Recognised) -> Options:
+    if what.kind == "options":
+        return read_options(what.document, label)
+    if what.kind == "archive":
+        return read_archive(what.document, label)
+    text, cut = streams.text(path, MAX_SCRIPT_BYTES)
+    if cut:
+        raise UnreadableScript(f"a script of more than {MAX_SCRIPT_BYTES >> 20} MB")
+    return read_script(text, label)
+
+
+def _options_note(options: Options) -> str:
+    said = list(options.problems)
+    if options.k6_version:
+        said.append(f"of k6 {options.k6_version}")
+    if options.environment:
+        said.append(f"environment: {', '.join(options.environment)}, values left out")
+    return "; ".join(said)
+
+
+def _points(folder: _Folder, reading: _Reading) -> tuple[PointsSource, bool, Path] | None:
     """The folder's points file; whether k6's console text is mixed into it (--out json=-); its path."""
     found = folder.of("points")
     if not found:
         return None
-    first, label, what = found[0]
-    for other, other_label, _ in found[1:]:
-        if _content_digest(other) != _content_digest(first):
-            raise AuditError(
-                f"two points files of different content: {label} and {other_label}",
-                where=str(first.parent),
-                mend="keep one run in a folder; several generators want a sub-folder each",
-            )
-        reading.ignored.append(Ignored(other_label, f"the same points as {label}"))
-    mixed = looks_like_console(streams.decode(streams.head(first)))
+    in_json = [entry for entry in found if not entry[2].csv]
+    in_csv = [entry for entry in found if entry[2].csv]
+    for same_format in (in_json, in_csv):
+        for other, other_label, _ in same_format[1:]:
+            first, label, _ = same_format[0]
+            if _content_digest(other) != _content_digest(first):
+                raise _two_runs(label, other_label, "of different content", first)
+            reading.ignored.append(Ignored(other_label, f"the same points as {label}"))
+    if in_json and in_csv:
+        _same_run(in_json[0], in_csv[0], reading)
+    first, label, what = (in_json or in_csv)[0]
+    mixed = not what.csv and looks_like_console(streams.decode(streams.head(first)))
     _used(reading, first, label, what, folder.name, "with console text in it" if mixed else "")
-    return JsonPoints(first, label, pretty=what.pretty, mixed=mixed), mixed, first
+    if what.csv:
+        return CsvPoints(first, label, reading.redactor), mixed, first
+    return JsonPoints(first, label, pretty=what.pretty, mixed=mixed, redactor=reading.redactor), mixed, first
+
+
+def _same_run(
+    in_json: tuple[Path, str, Recognised], in_csv: tuple[Path, str, Recognised], reading: _Reading
+) -> None:
+    """A JSON and a CSV of one run are one run: the JSON is used, which says more."""
+    why = points_pair.difference(in_json[0], in_csv[0])
+    if why:
+        raise _two_runs(in_json[1], in_csv[1], f"that are not of one run ({why})", in_json[0])
+    reading.ignored.append(Ignored(in_csv[1], f"the same run as {in_json[1]} (JSON is used)"))
+
+
+def _two_runs(label: str, other_label: str, how: str, path: Path) -> AuditError:
+    return AuditError(
+        f"two points files {how}: {label} and {other_label}",
+        where=str(path.parent),
+        mend="keep one run in a folder; several generators want a sub-folder each",
+    )
 
 
 def _content_digest(path: Path) -> str:
@@ -244,7 +325,7 @@ def _read_host(path: Path, label: str, what: Recognised, generator: str, reading
         reading.ignored.append(Ignored(label, f"host metrics that cannot be read ({problem!r})"))
         return []
     _used(reading, path, label, what, generator, "; ".join(n for h in found for n in h.notes))
-    return found
+    return [reading.redactor.value(one) for one in found]
 
 
 def _used(reading: _Reading, path: Path, label: str, what: Recognised, generator: str, note: str = "") -> None:
@@ -275,17 +356,26 @@ def _one_console(consoles: list[Console]) -> Console | None:
     return chosen[0] if chosen else None
 
 
-def _one_options(options: list[Options]) -> Options | None:
-    """Consolidated options before plain ones; two that differ are refused."""
-    ranked = sorted(options, key=lambda o: not o.consolidated)
-    best = [o for o in ranked if ranked and o.consolidated == ranked[0].consolidated]
-    for other in best[1:]:
-        if other.scenarios != best[0].scenarios:
+def _ranked(options: list[Options]) -> tuple[Options, ...]:
+    """Best first: inspect with requirements, plain inspect, archive, script.
+
+    Two of one kind that differ are refused. Not so scripts: modules may export options of their own, and each
+    is compared with what ran.
+    """
+    ranked = sorted(options, key=_rank)
+    for one, other in pairwise(ranked):
+        if _rank(one) == _rank(other) and one.kind != "script" and one.scenarios != other.scenarios:
             raise AuditError(
-                f"two sets of options that differ: {best[0].path} and {other.path}",
-                mend="keep the `k6 inspect` output of the run that is audited",
+                f"two sets of options that differ: {one.path} and {other.path}",
+                mend="keep the `k6 inspect` output or the archive of the run that is audited, and only that",
             )
-    return best[0] if best else None
+    return tuple(ranked)
+
+
+def _rank(options: Options) -> int:
+    if options.kind == "inspect":
+        return 0 if options.consolidated else 1
+    return 2 if options.kind == "archive" else 3
 
 
 def _one_code(codes: list[ExitCode]) -> ExitCode | None:

@@ -14,14 +14,30 @@ from typing import TYPE_CHECKING, Any, Literal
 from auditor.ingest import streams
 from auditor.ingest.host.plain_csv import looks_like_host_csv
 from auditor.ingest.host.sadf_json import looks_like_sadf
+from auditor.ingest.k6 import points_csv
+from auditor.ingest.k6.archive import Archive, UnusableArchive, is_tar, looks_like_metadata, open_tar
 from auditor.ingest.k6.console import looks_like_console, strip_ansi
 from auditor.ingest.k6.logs import looks_like_log
 from auditor.ingest.k6.options import looks_like_options
+from auditor.ingest.k6.script import looks_like_script
+from auditor.ingest.k6.summary import find_summary, summary_kind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Kind = Literal["points", "options", "console", "log", "exit-code", "sadf", "host-csv", "other"]
+Kind = Literal[
+    "points",
+    "options",
+    "archive",
+    "script",
+    "console",
+    "log",
+    "exit-code",
+    "summary",
+    "sadf",
+    "host-csv",
+    "other",
+]
 MAX_DOCUMENT_BYTES = 64 << 20
 
 _POINT_START = re.compile(r'^\s*\{\s*"(?:metric"\s*:\s*"|type"\s*:\s*"(?:Metric|Point)"|data"\s*:\s*\{)')
@@ -33,6 +49,8 @@ _OTHER_JSON_NAME = re.compile(r"summary|inspect|option|archive|metadata|host|sad
 _LABELS: dict[Kind, str] = {
     "points": "k6 JSON points",
     "options": "k6 inspect options",
+    "archive": "k6 archive",
+    "script": "k6 script",
     "console": "k6 console",
     "log": "k6 log",
     "exit-code": "exit code",
@@ -51,6 +69,8 @@ class Recognised:
     reason: str = ""
     pretty: bool = False
     """Points whose objects span several lines."""
+    csv: bool = False
+    """Points in k6's CSV, not its JSON."""
 
 
 def sniff(path: Path) -> Recognised:
@@ -135,22 +155,22 @@ def _document(path: Path) -> Recognised | None:
     if looks_like_options(item):
         return Recognised("options", _LABELS["options"], document=item)
     if isinstance(item, dict):
-        if "root_group" in item and "metrics" in item:
-            return _other("k6 summary: totals only; this version audits points")
-        if "metrics" in item or {"results", "metadata", "version"} <= item.keys():
-            return _other("k6 summary data: totals only; this version audits points")
-        if {"type", "options", "filename"} <= item.keys():
-            return _other("k6 archive metadata: not read by this version; keep `k6 inspect` output")
+        if (summary := find_summary(item)) is not None:
+            return Recognised("summary", f"k6 summary ({summary_kind(summary)})", document=summary)
+        if looks_like_metadata(item):
+            return Recognised("archive", f"{_LABELS['archive']} (metadata.json)", document=Archive(item))
     return _other("JSON of no known format")
 
 
 def _textual(path: Path, start: str) -> Recognised:
     if "\0" in start[:4096]:
-        if "ustar" in start[:600]:
-            return _other("tar archive: not read by this version; keep `k6 inspect` output")
+        if is_tar(streams.head(path)):
+            return _tar(path)
         return _other("binary file of no known format")
-    if start.startswith("metric_name,timestamp,metric_value"):
-        return _other("k6 CSV points: not read by this version; keep the JSON points (--out json=k6.json.gz)")
+    if start.startswith(",".join(points_csv.HEADER)):
+        if streams.head(path, 2) in (b"\xff\xfe", b"\xfe\xff"):
+            return _other("k6 CSV points in UTF-16: let k6 write the file itself (--out csv=k6.csv.gz)")
+        return Recognised("points", "k6 CSV points", csv=True)
     if looks_like_host_csv(start):
         return Recognised("host-csv", _LABELS["host-csv"])
     if looks_like_console(start) or (len(start) >= 65536 and looks_like_console(streams.text(path)[0])):
@@ -158,11 +178,18 @@ def _textual(path: Path, start: str) -> Recognised:
     if looks_like_log(start):
         return Recognised("log", _LABELS["log"])
     plain = strip_ansi(start)
-    if re.search(r"^\s*export (?:default|const|let|function|async)\b|\bfrom ['\"]k6", plain, re.M):
-        return _other("a k6 script: what ran is read from the banner and the options, a script is never run")
+    if looks_like_script(plain):
+        return Recognised("script", _LABELS["script"])
     if plain.lstrip().startswith("<"):
         return _other("a page or markup, not evidence of a run")
     return _other("no known format")
+
+
+def _tar(path: Path) -> Recognised:
+    try:
+        return Recognised("archive", _LABELS["archive"], document=open_tar(path))
+    except UnusableArchive as problem:
+        return _other(str(problem))
 
 
 def _other(reason: str) -> Recognised:

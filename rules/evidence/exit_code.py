@@ -136,7 +136,8 @@ def of_crossed(
     if any(t.state == "crossed" for t in mine):
         return
     unsure = next((t for t in mine if t.state in ("unknown", "vacuous")), None)
-    if thresholds is None or thresholds.defined is None or generator.options is None or unsure is not None:
+    known = thresholds is not None and thresholds.defined is not None
+    if not known or generator.source_of("thresholds") is None or unsure is not None:
         why = (
             f"{unsure.metric} {unsure.expression!r} cannot be evaluated"
             if unsure is not None

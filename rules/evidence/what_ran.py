@@ -1,38 +1,46 @@
 """
 What it checks
-    Whether what ran is what the files say: options against the banner, the banner against the samples, and
-    the console's count against the points.
+    Whether what ran is what the files say: every source of options (`k6 inspect`, an archive, the script's
+    text) against the banner and against each other, the banner against the samples, the script's sleep
+    against the iterations made, and the console's count against the points.
 
 Why it matters
     One command-line flag replaces a whole scenario, and k6 only prints a warning. The script in the
     repository then describes a test that nobody ran, and its target rate belongs to no figure.
 
 How it is computed
-    Each disagreement of the options with the banner (invalid if executor, rate, length or scenario names
-    differ, else a warning); k6's log line that says a flag overrode the scenarios; a scenario that has
-    samples and is not in the plan; a planned arrival-rate scenario whose slots lie before the end of the
+    Each disagreement of a source of options with the banner, or of two that agree with it or have none to
+    agree with (invalid if executor, rate, length or scenario names differ, else a warning; a value that only
+    running a script would tell is no disagreement); for a closed scenario whose script ends each iteration
+    with a literal sleep, starts above VUs × planned seconds ÷ (sleep + mean request time × min(1, requests
+    per iteration)) + 1 per VU (a warning; only where the log shows no exception, which would skip the sleep);
+    k6's log line that says a flag overrode the scenarios; a scenario that has samples and is not in the plan;
+    a planned arrival-rate scenario whose slots lie before the end of the
     evidence and that has no sample at all; and the console's "N complete" and `http_reqs` against the
     iterations and requests in the points: beyond max(1, 0.1 %) if it is the final count, and above them by
     that much if it is a progress line. Counts are not compared where the points file breaks off.
 
 How to fix it
-    Keep files of one run together: the console of that run, `k6 inspect` of the script with the same
-    environment. Put the options into the script, not on the command line.
+    Keep files of one run together: the console of that run, its script, `k6 inspect` of the script with the
+    same environment. Put the options into the script, not on the command line.
 
 When it is wrong
     Scripts that build their options from the environment show other options when inspected without it.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 from auditor.api import (
+    LOOPING_EXECUTORS,
     Accounting,
     Evidence,
     Finding,
     Findings,
     GeneratorEvidence,
     Iterations,
+    Key,
     Limit,
     Limits,
     Plan,
@@ -53,6 +61,7 @@ RULE = Rule(
     since="0.1",
     limits=(
         Limit("iterations", 1, "iterations", "own: an iteration may end between the two counts"),
+        Limit("per_vu", 1, "starts per VU", "own: the last iteration of a VU may begin just before the end"),
         Limit("share", 0.001, "share of the iterations", "counts of one run agree within 0.1 % (semantics §8)"),
     ),
     references=("semantics §8", "semantics §10"),
@@ -79,6 +88,8 @@ def check(
         )
     for generator in evidence.generators:
         yield from against_banner(generator, plan)
+        if samples is not None and accounting is not None:
+            yield from against_sleep(generator, plan, samples, accounting, limits)
         if samples is not None and iterations is not None:
             yield from against_samples(generator, plan, samples, iterations, timeline, accounting)
             yield from against_console(generator, samples, limits)
@@ -108,7 +119,8 @@ def against_banner(generator: GeneratorEvidence, plan: Plan) -> Iterator[Finding
         )
     yield from found
     console = generator.console
-    confirmed = console is not None and console.has_banner and generator.options is not None
+    told = any(not source.problems for source in generator.option_sources)
+    confirmed = console is not None and console.has_banner and told
     if overridden and not found and not confirmed and generator.log is not None:
         yield Finding(
             message=f"k6 replaced the script's scenarios by options from outside: {overridden}",
@@ -118,6 +130,47 @@ def against_banner(generator: GeneratorEvidence, plan: Plan) -> Iterator[Finding
             limit=Quantity(None, "", "the script's scenarios"),
             evidence=generator.log.paths,
             scope=Scope(generator=generator.name),
+            severity="warning",
+        )
+
+
+def against_sleep(
+    generator: GeneratorEvidence, plan: Plan, samples: Samples, accounting: Accounting, limits: Limits
+) -> Iterator[Finding]:
+    """More starts than the script's own sleep lets its VUs make: the script is of another test."""
+    own = samples.by_generator.get(generator.name)
+    slept = next((s for s in generator.option_sources if s.script and s.script.end_sleep_s), None)
+    if (
+        own is None
+        or slept is None
+        or slept.script is None
+        or generator.log is None
+        or generator.log.exceptions
+    ):
+        return
+    denied = {one.scenario for one in plan.disagreements if one.generator == generator.name}
+    sleep_s = float(slept.script.end_sleep_s or 0)
+    for option in slept.scenarios:
+        key = Key(generator.name, option.name)
+        one, account = plan.keys.get(key), accounting.whole.get(key)
+        if one is None or account is None or option.exec != "default" or option.name in denied:
+            continue
+        if one.executor not in LOOPING_EXECUTORS or one.max_vus is None or one.duration_s is None:
+            continue
+        requests = own.of_scenario(own.column("http_req_duration"), option.name).value
+        # Requests of one iteration may overlap (batch): of several only one is counted.
+        busy_s = float(requests.sum()) / 1000 / max(len(requests), account.started, 1)
+        most = one.max_vus * float(one.duration_s) / (sleep_s + busy_s) + limits["per_vu"] * one.max_vus
+        if account.started <= most:
+            continue
+        yield Finding(
+            message=f"{account.started:,} iterations of {option.name!r}; {one.max_vus} VUs that sleep "
+            f"{sleep_s:g} s in each, as {slept.script.path} says, make at most {most:,.0f}",
+            mend=ONE_RUN + "; keep the script that ran",
+            observed=count(account.started, "iterations"),
+            limit=count(math.floor(most), "iterations"),
+            evidence=(slept.script.path, own.path),
+            scope=Scope(generator.name, option.name),
             severity="warning",
         )
 

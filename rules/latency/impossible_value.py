@@ -132,4 +132,4 @@ def _evidence_ms(own: GeneratorRequests, iterations: Iterations, generator: str)
         for key, found in iterations.by_key.items()
         if key.generator == generator and len(found.start_ns)
     ]
-    return (last - min([first, *starts])) / NS_PER_MS
+    return (last + own.samples.coarse_ns - min([first, *starts])) / NS_PER_MS

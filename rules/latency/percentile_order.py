@@ -9,6 +9,7 @@ Why it matters
 How it is computed
     The header's cells that have a value, pooled and per scenario, from raw values; none may be below the one
     before it, nor above the largest value, and no request in the window may have a duration below 0.
+    In a linted report: the percentiles that it gives, in whatever units, each against the next.
 
 How to fix it
     A negative duration is a fault of the recording: a clock set back by hand or by NTP while the test ran, or a
@@ -24,15 +25,16 @@ import itertools
 from auditor.api import (
     LABELS,
     PERCENTILES,
+    Counted,
     Finding,
     Findings,
     Latency,
     Limit,
     Limits,
+    LintedReport,
     NotApplicable,
     Population,
     Rule,
-    Samples,
     Scope,
     milliseconds,
 )
@@ -49,11 +51,11 @@ RULE = Rule(
 )
 
 
-def check(latency: Latency, samples: Samples, limits: Limits) -> Findings:
+def check(latency: Latency, counted: Counted, limits: Limits) -> Findings:
     if not latency.pooled.sent:
         yield NotApplicable("no request was made")
         return
-    files = tuple(one.path for one in samples.by_generator.values())
+    files = counted.files
     populations = {"": latency.pooled}
     if len(latency.by_scenario) > 1:
         populations.update(latency.by_scenario)
@@ -61,7 +63,7 @@ def check(latency: Latency, samples: Samples, limits: Limits) -> Findings:
         if not population.sent:
             continue
         where = f"{scenario}: " if scenario else ""
-        lowest = float(population.sent_ms[0])
+        lowest = float(population.sent_ms[0]) if population.totals is None else 0.0
         if lowest < limits["least_ms"]:
             below = int((population.sent_ms < limits["least_ms"]).sum())
             yield Finding(
@@ -88,7 +90,36 @@ def check(latency: Latency, samples: Samples, limits: Limits) -> Findings:
 
 def _pairs(population: Population) -> list[tuple[tuple[str, float], tuple[str, float]]]:
     """Neighbours among the cells that have a value, the maximum last."""
+    if population.totals is not None:  # a summary's own figures, as it has them
+        found = population.totals.sent_ms
+        known = [(LABELS[name], found[name]) for name, _ in PERCENTILES if name in found]
+        known += [("the maximum", found["max"])] if "max" in found else []
+        return list(itertools.pairwise(known))
     cells = [(LABELS[name], population.cell(name).value) for name, _ in PERCENTILES]
     known = [(label, value) for label, value in cells if value is not None]
     known.append(("the maximum", float(population.sent_ms[-1])))
     return list(itertools.pairwise(known))
+
+
+def check_report(linted: LintedReport, limits: Limits) -> Findings:
+    shown = [(LABELS[name], found) for name, found in linted.percentiles().items()]
+    if not shown:
+        yield NotApplicable("the report has no percentile")
+    for label, found in shown:
+        if found.value is not None and found.value < limits["least_ms"]:
+            yield Finding(
+                message=f"{label} is {found.raw[:40]!r}: no request takes less than no time",
+                mend="compute the percentiles again from the run's points",
+                observed=milliseconds(found.value),
+                limit=milliseconds(limits["least_ms"]),
+                evidence=(f"{linted.report.path}, {found.where}",),
+            )
+    for (low, a), (high, b) in itertools.pairwise(shown):
+        if a.value is not None and b.value is not None and a.value > b.value:
+            yield Finding(
+                message=f"{low} is {a.raw[:40]!r}, above {high}, which is {b.raw[:40]!r}",
+                mend="use percentiles of one population, computed from its raw values",
+                observed=milliseconds(a.value),
+                limit=milliseconds(b.value),
+                evidence=(f"{linted.report.path}, {a.where}", f"{linted.report.path}, {b.where}"),
+            )

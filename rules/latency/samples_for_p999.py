@@ -23,6 +23,7 @@ import math
 
 from auditor.api import (
     MINIMUM_N,
+    Counted,
     Declared,
     Finding,
     Findings,
@@ -31,7 +32,6 @@ from auditor.api import (
     Limits,
     NotApplicable,
     Rule,
-    Samples,
     Timeline,
     count,
 )
@@ -49,7 +49,7 @@ RULE = Rule(
 
 
 def check(
-    latency: Latency, timeline: Timeline, samples: Samples, declared: Declared, limits: Limits
+    latency: Latency, timeline: Timeline, counted: Counted, declared: Declared, limits: Limits
 ) -> Findings:
     pooled = latency.pooled
     n = pooled.offered if pooled.kind == "offered" else pooled.sent
@@ -77,5 +77,5 @@ def check(
         "the highest",
         observed=count(n, "requests"),
         limit=count(least if n < least else enough, "requests"),
-        evidence=tuple(one.path for one in samples.by_generator.values()),
+        evidence=counted.files,
     )

@@ -24,13 +24,13 @@ import math
 from auditor.api import (
     LABELS,
     MINIMUM_N,
+    Counted,
     Declared,
     Finding,
     Findings,
     Latency,
     NotApplicable,
     Rule,
-    Samples,
     Timeline,
     count,
 )
@@ -46,7 +46,7 @@ RULE = Rule(
 )
 
 
-def check(latency: Latency, timeline: Timeline, samples: Samples, declared: Declared) -> Findings:
+def check(latency: Latency, timeline: Timeline, counted: Counted, declared: Declared) -> Findings:
     pooled = latency.pooled
     n = pooled.offered if pooled.kind == "offered" else pooled.sent
     if pooled.cell("p99").status == "empty":
@@ -67,5 +67,5 @@ def check(latency: Latency, timeline: Timeline, samples: Samples, declared: Decl
         mend=f"collect at least {most:,} requests in the window{longer}",
         observed=count(n, "requests"),
         limit=count(most, "requests"),
-        evidence=tuple(one.path for one in samples.by_generator.values()),
+        evidence=counted.files,
     )

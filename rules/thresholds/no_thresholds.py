@@ -18,7 +18,19 @@ When it is wrong
     lines are there and a metric has submetrics, the question stays open.
 """
 
-from auditor.api import Evidence, Finding, Findings, Limit, Limits, Rule, Samples, Thresholds, Unknown, count
+from auditor.api import (
+    Counted,
+    Evidence,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    Rule,
+    Samples,
+    Thresholds,
+    Unknown,
+    count,
+)
 
 RULE = Rule(
     id="TH01",
@@ -33,25 +45,28 @@ OWN_SUBMETRIC = "expected_response:true"
 """k6 makes this one by itself, for its end-of-test text."""
 
 
-def check(thresholds: Thresholds, evidence: Evidence, samples: Samples, limits: Limits) -> Findings:
+def check(
+    thresholds: Thresholds, evidence: Evidence, counted: Counted, samples: Samples | None, limits: Limits
+) -> Findings:
     if thresholds.defined is None:
         yield Unknown("nothing says which thresholds the run had", MEND)
         return
     if len(thresholds.found) >= limits["least"]:
         return
-    without = [g.name for g in evidence.generators if g.options is None]
+    without = [g.name for g in evidence.generators if g.source_of("thresholds") is None]
     for name in without:
-        own = samples.by_generator.get(name)
+        own = samples.by_generator.get(name) if samples is not None else None
         known = own.definitions.values() if own is not None else ()
         if any(OWN_SUBMETRIC not in text for metric in known for text in metric.submetrics):
             yield Unknown("without options it cannot be told whether submetrics had thresholds", MEND)
             return
-    files = [g.options.path for g in evidence.generators if g.options is not None]
+    told = [g.source_of("thresholds") for g in evidence.generators]
+    files = [source.path for source in told if source is not None]
     yield Finding(
         message="no threshold was declared: k6 exits with 0 whatever the system did",
         mend="add at least a latency, an error and a drop threshold, e.g. http_req_duration: ['p(95)<500'], "
         "http_req_failed: ['rate<0.01'], dropped_iterations: ['count<1']",
         observed=count(len(thresholds.found), "thresholds"),
         limit=count(limits["least"], "threshold"),
-        evidence=tuple(files) or tuple(own.path for own in samples.by_generator.values()),
+        evidence=tuple(files) or counted.files,
     )

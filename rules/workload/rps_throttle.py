@@ -8,8 +8,8 @@ Why it matters
     k6's own brake while the system under test idles. k6's documentation advises against it.
 
 How it is computed
-    `options.rps` of each generator, as `k6 inspect` shows it; a value above 0 fails. The option holds per k6
-    process and is not divided by an execution segment.
+    `options.rps` of each generator, from the best source that shows it (`k6 inspect`, an archive, the script's
+    text); a value above 0 fails. The option holds per k6 process and is not divided by an execution segment.
 
 How to fix it
     Remove `rps`. The rate of an arrival-rate scenario is the throttle: it sets how many iterations start.
@@ -17,7 +17,8 @@ How to fix it
 When it is wrong
     Never, where the option is found. It cannot be found where it was given on the command line (`--rps`), since
     `k6 inspect` takes no such flag, nor from the environment (K6_RPS) unless inspect was run with
-    --execution-requirements; the loss of load is then reported by OL01, without this cause.
+    --execution-requirements or an archive is kept; the loss of load is then reported by OL01, without this
+    cause.
 """
 
 from auditor.api import (
@@ -46,7 +47,7 @@ RULE = Rule(
 
 def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
     for generator in evidence.generators:
-        options = generator.options
+        options = generator.source_of("rps")
         where = f" of {generator.name}" if generator.name else ""
         if options is None:
             yield Unknown(
