@@ -6,7 +6,9 @@ metrics. Defaults make a healthy run of 100 iterations/s for 30 s; a test change
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from auditor.ingest.k6.points_json import stamp_ns
+
+CSV_TAGS = (
+    *("check", "error", "error_code", "expected_response", "group", "method", "name", "proto", "scenario"),
+    *("service", "status", "subproto", "tls_version", "url"),
+)
+"""Columns of k6's default system tags."""
 T0_S = 1_796_000_000  # an arbitrary second in 2026: when the plan's clock is 0
 NS = 1_000_000_000
 DEFAULT_SCENARIO = "api"
@@ -165,6 +174,8 @@ class Run:
     """Run tags, on every sample."""
     setup_ms: float | None = None
     gzip: bool = False
+    csv_unit_ns: int | None = None
+    """Write k6.csv instead of k6.json, its stamps in this unit (1,000,000,000: k6's default)."""
     percent: float = 100.0
     end_s: float | None = None
     """Cut the evidence here, on the plan's clock: nothing stamped later is written."""
@@ -207,6 +218,21 @@ class Run:
         points = [line for at, _, line in sorted(stamped) if cut is None or at <= cut]
         definitions = [self._definition(metric) for metric in sorted(seen)]
         return [*definitions, *points, *self.extra_lines]
+
+    def csv(self, unit_ns: int = 1) -> str:
+        """The same samples as k6's CSV output writes them, with stamps cut to whole units."""
+        points = [json.loads(line) for line in self.lines() if '"Point"' in line]
+        system = [*CSV_TAGS, "extra_tags", "metadata"]
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["metric_name", "timestamp", "metric_value", *system])
+        for point in points:
+            data = point["data"]
+            extra = "&".join(f"{k}={v}" for k, v in data["tags"].items() if k not in CSV_TAGS)
+            cells = [data["tags"].get(name, "") for name in CSV_TAGS]
+            at = stamp_ns(data["time"]) // unit_ns
+            writer.writerow([point["metric"], at, f"{data['value']:f}", *cells, extra, ""])
+        return out.getvalue()
 
     def _definition(self, metric: str) -> str:
         kinds = {
@@ -328,7 +354,9 @@ class Run:
         """Write the folder and return it."""
         folder.mkdir(parents=True, exist_ok=True)
         text = "\n".join(self.lines()) + "\n"
-        if self.gzip:
+        if self.csv_unit_ns:
+            (folder / "k6.csv").write_text(self.csv(self.csv_unit_ns))
+        elif self.gzip:
             (folder / "k6.json.gz").write_bytes(gzip.compress(text.encode(), 1))
         else:
             (folder / "k6.json").write_text(text)

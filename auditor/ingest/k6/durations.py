@@ -16,6 +16,8 @@ _UNITS = {
     "h": Fraction(3600),
     "d": Fraction(86400),
 }
+_LONGEST_S = 292 * 366 * 86400
+"""Go counts a duration in 64 bits of nanoseconds."""
 _PART = re.compile(r"(\d+(?:\.\d+)?|\.\d+)(ns|us|µs|μs|ms|s|m|h|d)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?$")
 
@@ -32,10 +34,10 @@ def seconds(text: str | int | float) -> Fraction:
         value = Fraction(text) / 1000
         if value < 0:
             raise ValueError(f"negative duration: {text!r}")
-        return value
+        return _bounded(value)
     text = text.strip()
     if _NUMBER.match(text):
-        return Fraction(text) / 1000
+        return _bounded(Fraction(text) / 1000)
     at, total = 0, Fraction(0)
     while at < len(text):
         part = _PART.match(text, at)
@@ -45,4 +47,10 @@ def seconds(text: str | int | float) -> Fraction:
         at = part.end()
     if at == 0:
         raise ValueError("empty duration")
-    return total
+    return _bounded(total)
+
+
+def _bounded(value: Fraction) -> Fraction:
+    if value > _LONGEST_S:
+        raise ValueError("a duration longer than k6 can count")
+    return value

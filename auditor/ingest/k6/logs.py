@@ -34,6 +34,11 @@ _OUTPUT_LOST = re.compile(
     r"Sample\(s\) couldn't be marshalled|Couldn't write stats|Failed to send the time series data"
     r"|Couldn't send \d+ out of \d+ metrics"
 )
+_RAW = re.compile(
+    r"Insufficient VUs, reached \d+ active VUs|The test has generated metrics with \d+ unique time series"
+    r"|Request Failed$|thresholds on metrics '.*' have been crossed"
+)
+"""Messages as `--log-format raw` writes them: alone on their line."""
 _CLIENT_SIDE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("address", re.compile(r"cannot assign requested address|can't assign requested address")),
     ("files", re.compile(r"too many open files")),
@@ -46,7 +51,9 @@ _CLIENT_SIDE: tuple[tuple[str, re.Pattern[str]], ...] = (
 def looks_like_log(text: str) -> bool:
     """Whether one of the first lines is a line of k6's log."""
     lines = strip_ansi(text).splitlines()[:50]
-    return any(_LOGFMT.search(line) or _TTY.search(line) or _json_line(line) for line in lines)
+    return any(
+        _LOGFMT.search(line) or _TTY.search(line) or _json_line(line) or _RAW.match(line) for line in lines
+    )
 
 
 def _json_line(line: str) -> dict[str, object] | None:

@@ -6,12 +6,19 @@ k6 leaves unset options null, inside scenarios too; its defaults are filled in h
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from auditor.evidence import EXECUTORS, OPEN_EXECUTORS, Options, ScenarioOptions
 from auditor.ingest.k6.durations import seconds
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PLAIN_NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
+_LARGEST = 2**53
+"""The largest whole number that a script can write exactly."""
 _MARKS = {
     "scenarios",
     "thresholds",
@@ -27,19 +34,26 @@ def looks_like_options(item: Any) -> bool:
     return isinstance(item, dict) and len(_MARKS & item.keys()) >= 4 and "metrics" not in item
 
 
-def read_options(item: dict[str, Any], path: str) -> Options:
-    """Build Options; what cannot be read is a problem by name, never a guess."""
-    problems: list[str] = []
+def read_options(item: dict[str, Any], path: str, known_problems: Iterable[str] = ()) -> Options:
+    """Build Options; what cannot be read is a problem by name, never a guess.
+
+    ``known_problems`` are scenarios left out of ``item`` because they cannot be read: where there are any,
+    no scenario in it does not mean that there was none.
+    """
+    problems = list(known_problems)
     scenarios: list[ScenarioOptions] = []
     described = item.get("scenarios") or {}
-    if not described:
+    if not isinstance(described, dict):
+        problems.append("its scenarios are no object")
+        described = {}
+    if not described and not problems:
         described, problem = _from_shortcuts(item)
         if problem:
             problems.append(problem)
     for name, raw in described.items():
         try:
             scenarios.append(_scenario(str(name), raw))
-        except (ValueError, TypeError, KeyError, AttributeError, ZeroDivisionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
             problems.append(f"scenario {name!r} cannot be read: {error}")
     return Options(
         path=path,
@@ -88,7 +102,7 @@ def _scenario(name: str, raw: dict[str, Any]) -> ScenarioOptions:
     if executor in OPEN_EXECUTORS:
         return _arrival(executor, raw, common)
     if executor == "ramping-vus":
-        stages = tuple((seconds(s["duration"]), Fraction(int(s["target"]))) for s in raw.get("stages") or ())
+        stages = tuple((seconds(s["duration"]), Fraction(_whole(s["target"]))) for s in raw.get("stages") or ())
         start = _int(raw.get("startVUs"), 1)
         return ScenarioOptions(
             **common,
@@ -120,11 +134,11 @@ def _arrival(executor: str, raw: dict[str, Any], common: dict[str, Any]) -> Scen
         "max_vus": _int(raw.get("maxVUs"), pre_allocated),
     }
     if executor == "constant-arrival-rate":
-        rate = Fraction(int(raw["rate"])) / unit_s
+        rate = Fraction(_whole(raw["rate"])) / unit_s
         if rate <= 0:
             raise ValueError("rate is not above zero")
         return ScenarioOptions(**common, duration_s=seconds(raw["duration"]), rate_per_s=rate)
-    stages = tuple((seconds(s["duration"]), Fraction(int(s["target"])) / unit_s) for s in raw["stages"])
+    stages = tuple((seconds(s["duration"]), Fraction(_whole(s["target"])) / unit_s) for s in raw["stages"])
     start = Fraction(_int(raw.get("startRate"), 0)) / unit_s
     if start < 0 or any(target < 0 for _, target in stages):
         raise ValueError("negative rate")
@@ -137,22 +151,28 @@ def _arrival(executor: str, raw: dict[str, Any], common: dict[str, Any]) -> Scen
 
 
 def _int(value: Any, default: int) -> int:
-    if value is None:
-        return default
-    if isinstance(value, bool) or int(value) != value:
+    return default if value is None else _whole(value)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+        raise ValueError(f"not a whole number: {value!r:.40}")
+    if int(value) != value:
         raise ValueError(f"not a whole number: {value!r}")
     return int(value)
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+        return None
+    return float(value)
 
 
 def _thresholds(raw: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(raw, dict):
         return {}
     return {
-        str(metric): tuple(str(t["threshold"]) if isinstance(t, dict) else str(t) for t in listed or ())
+        str(metric): tuple(str(t.get("threshold", "")) if isinstance(t, dict) else str(t) for t in listed or ())
         for metric, listed in raw.items()
         if isinstance(listed, list)
     }
@@ -176,5 +196,11 @@ def _segment(raw: Any, problems: list[str]) -> tuple[Fraction, Fraction] | None:
 
 
 def _fraction(text: str) -> Fraction:
+    """ "1/3", "25%" or "0.5"; Python's own reading would also take "1e999999999", and never end."""
     text = text.strip()
-    return Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
+    percent = text.endswith("%")
+    above, _, below = text.removesuffix("%").partition("/")
+    if not _PLAIN_NUMBER.fullmatch(above) or (below and not _PLAIN_NUMBER.fullmatch(below)):
+        raise ValueError(f"not a part: {text[:40]!r}")
+    value = Fraction(above) / Fraction(below or 1)
+    return value / 100 if percent else value

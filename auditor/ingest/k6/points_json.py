@@ -3,6 +3,9 @@
 Lines in the two shapes that k6 writes (0.30 to 0.40: type, data, metric; from 0.41: metric, type, data) are
 matched in native code, block by block; no Python object is made for a sample. Every other line (Metric
 lines, +Inf, odd spacing, damage) goes through `json`, one by one.
+
+For large files a compiled scanner (`points_fast`) takes the canonical lines first, and what is here reads
+what it leaves: the samples and the report are the same with and without it.
 """
 
 from __future__ import annotations
@@ -16,17 +19,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from auditor.evidence import MetricDefinition, PointBatch, PointTables, ReadReport, Tags
-from auditor.ingest import streams
+from auditor.ingest import columns, streams
+from auditor.ingest.redact import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import numpy.typing as npt
     import pyarrow as pa
 
-BLOCK_BYTES = 8 << 20
+    from auditor.ingest.k6.points_fast import Interned, Scanned, Scanner
+
+BLOCK_BYTES = 4 << 20
 MAX_LINE_BYTES = 64 << 20
+FAST_FROM_BYTES = 100 << 20
+"""From here on the scanner saves more than its start-up costs."""
+EXPECTED_EXPANSION = 25
+"""Of a compressed file, to tell its size from."""
 
 # A JSON string and a flat object of strings, deterministic so that the matcher needs no backtracking.
 _STRING = r'"(?:[^"\\]|\\.)*"'
@@ -49,9 +59,22 @@ _STAMP_PARTS = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1
 class JsonPoints:
     """A points file. Iterate `batches` once; `report` and `sha256` are known after the last batch."""
 
-    def __init__(self, path: Path, label: str, *, pretty: bool = False, mixed: bool = False) -> None:
-        """``pretty``: objects span lines. ``mixed``: console text stands between them (--out json=-)."""
+    def __init__(
+        self,
+        path: Path,
+        label: str,
+        *,
+        pretty: bool = False,
+        mixed: bool = False,
+        redactor: Redactor | None = None,
+        fast: bool | None = None,
+    ) -> None:
+        """``pretty``: objects span lines. ``mixed``: console text stands between them (--out json=-).
+
+        ``fast``: whether the compiled scanner takes the canonical lines; by default where it pays.
+        """
         self.path = label
+        self._redactor = redactor or Redactor()
         self._pretty = pretty
         self._mixed = mixed
         self.tables = PointTables()
@@ -64,6 +87,9 @@ class JsonPoints:
         self._torn = ""
         self._preferred = 0
         self._stamp_gcd = 0
+        self._fast = fast
+        self._scanner: Scanner | None = None
+        self._metric_map, self._tagset_map = _IdMap(), _IdMap()
 
     def report(self) -> ReadReport:
         return ReadReport(
@@ -73,47 +99,98 @@ class JsonPoints:
             first_malformed_line=self._first_malformed,
             dropped_values=self._unfinite,
             torn=self._torn,
-            stamp_resolution_ns=_power_of_ten(self._stamp_gcd),
+            stamp_resolution_ns=power_of_ten(self._stamp_gcd),
         )
 
     def batches(self) -> Iterator[PointBatch]:
         """Yield columns, in no particular order inside a block; damage is counted, never raised."""
-        rest = b""
+        self._scanner = _scanner(self._file, self._fast)
+        buffer = streams.LineBuffer(BLOCK_BYTES)
         try:
-            for chunk in _compacted(self._file) if self._pretty else streams.chunks(self._file):
-                block = rest + chunk if rest else chunk
-                if len(block) < BLOCK_BYTES:
-                    rest = block
+            for _ in self._fill(buffer):
+                if len(buffer) < BLOCK_BYTES:
                     continue
-                cut = block.rfind(b"\n") + 1
-                block, rest = block[:cut], block[cut:]
+                block = buffer.lines()
                 if block:
                     yield from self._read(block)
-                if len(rest) > MAX_LINE_BYTES:
+                buffer.keep_rest()
+                if len(buffer) > MAX_LINE_BYTES:
                     self._torn = f"a line of more than {MAX_LINE_BYTES >> 20} MB"
                     return
         except streams.DamagedStream as damage:
             self._torn = str(damage)
-        cut = rest.rfind(b"\n") + 1
-        block, tail = rest[:cut], rest[cut:]
+        if block := buffer.lines():
+            yield from self._read(block)
+        tail = buffer.rest()
         if tail.strip():
             # k6 ends every line; a last one that parses has lost nothing but its end.
             if self._torn or not _is_whole(tail):
                 self._torn = self._torn or "last line incomplete"
             else:
-                block += tail + b"\n"
-        if block:
-            yield from self._read(block)
+                yield from self._read(tail + b"\n")
 
-    def _read(self, block: bytes) -> Iterator[PointBatch]:
+    def _fill(self, buffer: streams.LineBuffer) -> Iterator[None]:
+        if not self._pretty:
+            yield from buffer.fill(self._file)
+            return
+        for chunk in _compacted(self._file):
+            buffer.add(chunk)
+            yield
+
+    def _read(self, block: bytes | memoryview) -> Iterator[PointBatch]:
+        """Whole lines: the scanner takes the canonical ones, if there is one, and the plain reader the rest."""
+        if self._scanner is None:
+            newline = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
+            numbers = np.arange(self._lines + 1, self._lines + 1 + len(newline))
+            self._lines += len(newline)
+            yield from self._read_plain(block, newline, numbers)
+            return
+        scanned = self._scanner.scan(block)
+        good, odd, odd_line = self._resolve(block, scanned)
+        numbers = odd_line.astype(np.int64) + self._lines + 1
+        self._lines += scanned.lines
+        if odd:
+            newline = np.flatnonzero(np.frombuffer(odd, dtype=np.uint8) == 10)
+            yield from self._read_plain(odd, newline, numbers)
+        if good is not None:
+            self._note(good.time_ns)
+            yield good
+
+    def _resolve(
+        self, block: bytes | memoryview, scanned: Scanned
+    ) -> tuple[PointBatch | None, bytes, npt.NDArray[np.int32]]:
+        """The scanner's rows under the ids of this file's tables; and all lines that are for the plain reader.
+
+        Among those are lines whose tags `json` does not parse, and lines whose value is not finite.
+        """
+        assert self._scanner is not None
+        if not len(scanned.value):
+            return None, scanned.odd, scanned.odd_line
+        tagset = self._tagset_map.take(scanned.tagset, self._scanner.tagsets, self._tagset_id)
+        sound = (tagset >= 0) & np.isfinite(scanned.value)
+        good = slice(None) if sound.all() else sound
+        metric = self._metric_map.take(scanned.metric[good], self._scanner.metrics, self._metric_id)
+        # Copies: the scanner uses its columns again.
+        batch = PointBatch(metric, scanned.time_ns[good].copy(), scanned.value[good].copy(), tagset[good])
+        if isinstance(good, slice):
+            return batch, scanned.odd, scanned.odd_line
+        odd_line = np.sort(np.concatenate((scanned.odd_line, scanned.line[~sound])))
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10) + 1
+        starts = np.concatenate(([0], ends[:-1]))
+        odd = b"".join(
+            block[start:end]
+            for start, end in zip(starts[odd_line].tolist(), ends[odd_line].tolist(), strict=True)
+        )
+        return batch if len(metric) else None, odd, odd_line
+
+    def _read_plain(
+        self, block: bytes | memoryview, newline: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]
+    ) -> Iterator[PointBatch]:
         import pyarrow as pa
 
-        newline = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
         offsets = np.empty(len(newline) + 1, dtype=np.int64)
         offsets[0] = 0
         offsets[1:] = newline + 1
-        first_line = self._lines + 1
-        self._lines += len(newline)
         lines = pa.Array.from_buffers(
             pa.large_binary(), len(newline), [None, pa.py_buffer(offsets), pa.py_buffer(block)]
         )
@@ -127,11 +204,11 @@ class JsonPoints:
                     self._preferred = shape
                 matches.append(batch)
                 open_rows = open_rows[~hit]
-                lines = lines.filter(pa.array(~hit))
+                lines = lines.filter(columns.mask(~hit))
             if not len(open_rows):
                 break
         # Metric lines first: they say which metrics have thresholds before the first of their samples.
-        yield from self._read_odd(lines, open_rows + first_line)
+        yield from self._read_odd(lines, numbers[open_rows])
         yield from matches
 
     def _match(self, lines: pa.Array, shape: int) -> tuple[PointBatch, npt.NDArray[np.bool_]] | None:
@@ -139,15 +216,15 @@ class JsonPoints:
         import pyarrow.compute as pc
 
         found = pc.extract_regex(lines, _SHAPES[shape])
-        hit = np.asarray(found.is_valid())
+        hit = columns.is_valid(found)
         if not hit.any():
             return None
         if not hit.all():
-            found = found.filter(pa.array(hit))
+            found = found.filter(columns.mask(hit))
         stamp = found.field("time").cast(pa.string())
         try:
-            time_ns = np.asarray(stamp.cast(pa.timestamp("ns", tz="UTC")).cast(pa.int64()))
-            value = np.asarray(found.field("value").cast(pa.string()).cast(pa.float64()))
+            time_ns = columns.to_numpy(stamp.cast(pa.timestamp("ns", tz="UTC")).cast(pa.int64()), np.int64)
+            value = columns.to_numpy(found.field("value").cast(pa.string()).cast(pa.float64()), np.float64)
         except pa.ArrowInvalid:
             return None  # a 13th month, say: the line-by-line reader finds and counts it
         if not np.isfinite(value).all():
@@ -172,14 +249,14 @@ class JsonPoints:
     def _intern(column: pa.Array, identify: Any) -> npt.NDArray[np.int32]:
         encoded = column.dictionary_encode()
         ids = np.fromiter((identify(text.as_py()) for text in encoded.dictionary), dtype=np.int32)
-        taken: npt.NDArray[np.int32] = ids[np.asarray(encoded.indices)]
+        taken: npt.NDArray[np.int32] = ids[columns.to_numpy(encoded.indices, np.int32)]
         return taken
 
     def _metric_id(self, name: bytes) -> int:
         known = self._metric_ids.get(name)
         if known is None:
             known = self._metric_ids[name] = len(self.tables.metrics)
-            self.tables.metrics.append(name.decode("utf-8", errors="replace"))
+            self.tables.metrics.append(self._redactor.text(name.decode("utf-8", errors="replace")))
         return known
 
     def _tagset_id(self, raw: bytes) -> int:
@@ -195,8 +272,9 @@ class JsonPoints:
     def _canonical_id(self, tags: Tags) -> int:
         known = self._tagset_of.get(tags)
         if known is None:
+            # Told apart by what k6 wrote, kept by what may be shown.
             known = self._tagset_of[tags] = len(self.tables.tagsets)
-            self.tables.tagsets.append(tags)
+            self.tables.tagsets.append(self._redactor.tags(tags))
         return known
 
     def _read_odd(self, lines: pa.Array, numbers: npt.NDArray[np.int64]) -> Iterator[PointBatch]:
@@ -241,7 +319,8 @@ class JsonPoints:
         if not isinstance(name, str):
             raise TypeError("metric is no string")
         if kind == "Metric":
-            self.tables.definitions.setdefault(name, _definition(name, data))
+            definition = self._redactor.value(_definition(name, data))
+            self.tables.definitions.setdefault(definition.name, definition)
             return None
         if kind != "Point":
             raise ValueError("neither Metric nor Point")
@@ -254,6 +333,45 @@ class JsonPoints:
             return None
         metric = self._metric_id(name.encode("utf-8", errors="replace"))
         return metric, stamp, float(value), self._canonical_id(_tags(data.get("tags")))
+
+
+class _IdMap:
+    """From the scanner's ids to those of a file's tables, filled in as they first occur in a sample."""
+
+    def __init__(self) -> None:
+        self._known: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
+
+    def take(
+        self, ids: npt.NDArray[np.int32], interned: Interned, identify: Callable[[bytes], int]
+    ) -> npt.NDArray[np.int32]:
+        if len(interned) > len(self._known):
+            grown = np.full(2 * len(interned), _UNSEEN, dtype=np.int32)
+            grown[: len(self._known)] = self._known
+            self._known = grown
+        found: npt.NDArray[np.int32] = self._known[ids]
+        unseen = found == _UNSEEN
+        if unseen.any():
+            for i in np.unique(ids[unseen]).tolist():
+                self._known[i] = identify(interned[i])
+            found = self._known[ids]
+        return found
+
+
+_UNSEEN = -2
+
+
+def _scanner(file: Path, fast: bool | None) -> Scanner | None:
+    """The compiled scanner, where it is wanted and can be had; its start-up takes over half a second."""
+    if fast is None:
+        expected = file.stat().st_size * (EXPECTED_EXPANSION if streams.is_compressed(file) else 1)
+        fast = expected >= FAST_FROM_BYTES
+    if not fast:
+        return None
+    try:
+        from auditor.ingest.k6.points_fast import Scanner
+    except (ImportError, RuntimeError, OSError):
+        return None  # numba is not installed, or has nowhere to keep what it compiles
+    return Scanner()
 
 
 def stamp_ns(stamp: str) -> int:
@@ -269,7 +387,10 @@ def stamp_ns(stamp: str) -> int:
         raise ValueError(f"not a time stamp: {stamp!r}")
     zone = parts[8].replace("Z", "+00:00")
     whole = datetime.datetime.fromisoformat(f"{stamp[:19]}{zone}")
-    return int(whole.timestamp()) * 1_000_000_000 + int((parts[7] or "0").ljust(9, "0"))
+    found = int(whole.timestamp()) * 1_000_000_000 + int((parts[7] or "0").ljust(9, "0"))
+    if not -(2**63) <= found < 2**63:
+        raise ValueError(f"a time stamp out of range: {stamp!r}")
+    return found
 
 
 def sha256(path: Path) -> str:
@@ -341,7 +462,7 @@ def _definition(name: str, data: Any) -> MetricDefinition:
     )
 
 
-def _power_of_ten(divisor: int) -> int:
+def power_of_ten(divisor: int) -> int:
     """The largest power of ten, up to 1 s, that divides every stamp (1 if there was none)."""
     resolution = 1
     while divisor and resolution < 1_000_000_000 and divisor % (resolution * 10) == 0:

@@ -1,0 +1,417 @@
+"""k6's CSV points (`--out csv=FILE`): one sample a record, read in columns by pyarrow.
+
+Blocks of whole records go to pyarrow's CSV reader, tag columns as dictionaries, so that no Python object is
+made for a sample. A block that it refuses (a wrong column count, a stamp or value that is none) is read
+again record by record, to count and locate what is wrong; one bad record so costs nothing but itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from auditor.evidence import PointBatch, PointTables, ReadReport, Tags
+from auditor.ingest import streams
+from auditor.ingest.k6.points_json import power_of_ten, stamp_ns
+from auditor.ingest.redact import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+    import pyarrow as pa
+
+BLOCK_BYTES = 8 << 20
+MAX_RECORD_BYTES = 1 << 20
+"""A record that is not closed within this is taken for a stray quote."""
+HEADER = ("metric_name", "timestamp", "metric_value")
+EXTRA = "extra_tags"
+"""The column of all tags that are no system tags, as `k=v&k=v` without escaping: kept as one opaque tag."""
+METADATA = "metadata"
+NOT_FINITE = ["+Inf", "-Inf", "Inf", "NaN"]
+"""How Go prints them."""
+
+_UNITS = ((9_000_000_000, 1_000_000_000), (9 * 10**12, 1_000_000), (9 * 10**15, 1_000), (2**63, 1))
+"""(below this, ns per unit): s, ms, µs, ns since the epoch, told by magnitude up to the year 2255."""
+_RFC3339 = 0
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$|[-+]?Inf$|NaN$")
+_DIGITS = re.compile(r"\d{1,19}$", re.A)
+
+
+class _Header(NamedTuple):
+    """The columns by position: a header differs with the system tags that are on and with k6's version."""
+
+    names: list[str]
+    tags: list[int]
+    """Positions of the tag columns, in the order of their names."""
+
+    @property
+    def width(self) -> int:
+        return len(self.names)
+
+
+class CsvPoints:
+    """A CSV points file. Iterate `batches` once; `report` is known after the last batch.
+
+    The file defines no metrics: `tables.definitions` stays empty.
+    """
+
+    def __init__(self, path: Path, label: str, redactor: Redactor | None = None) -> None:
+        self.path = label
+        self._redactor = redactor or Redactor()
+        self.tables = PointTables()
+        self._file = path
+        self._header: _Header | None = None
+        self._metric_ids: dict[bytes, int] = {}
+        self._tagset_of: dict[Tags, int] = {}
+        self._lines = self._points = self._malformed = self._unfinite = 0
+        self._first_malformed: int | None = None
+        self._torn = ""
+        self._unit_ns: int | None = None
+        """ns per unit of the stamps; 0 for RFC 3339; None before the first stamp."""
+        self._stamp_gcd = 0
+
+    def report(self) -> ReadReport:
+        return ReadReport(
+            lines=self._lines,
+            points=self._points,
+            malformed=self._malformed,
+            first_malformed_line=self._first_malformed,
+            dropped_values=self._unfinite,
+            torn=self._torn,
+            # Two samples in milliseconds may both lie on a whole second: the format says more than they do.
+            stamp_resolution_ns=max(power_of_ten(self._stamp_gcd), self._unit_ns or 1),
+        )
+
+    def batches(self) -> Iterator[PointBatch]:
+        """Yield columns in the order of the file; damage is counted, never raised."""
+        for block in self._blocks():
+            if self._header is None:
+                end = block.find(b"\n") + 1
+                self._lines += 1
+                self._header = _header(block[:end])
+                if self._header is None:
+                    self._torn = "no header of a k6 CSV file"
+                    return
+                block = block[end:]
+            if block:
+                yield from self._read(block, self._header)
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Whole records, some MB at a time; what is left at the end without a line end is judged."""
+        parts: list[bytes] = []
+        size = 0
+        try:
+            for chunk in streams.chunks(self._file):
+                parts.append(chunk)
+                size += len(chunk)
+                if size < BLOCK_BYTES:
+                    continue
+                block = b"".join(parts)
+                cut = _records_end(block)
+                if cut:
+                    yield block[:cut]
+                parts, size = [block[cut:]], len(block) - cut
+                if size >= 2 * BLOCK_BYTES:
+                    self._torn = f"a line of more than {2 * BLOCK_BYTES >> 20} MB"
+                    return
+        except streams.DamagedStream as damage:
+            self._torn = str(damage)
+        block = b"".join(parts)
+        cut = _records_end(block)
+        if cut:
+            yield block[:cut]
+        tail = block[cut:]
+        if tail.strip():
+            if self._torn or not self._is_whole(tail):
+                self._torn = self._torn or "last line incomplete"
+            else:
+                yield tail + b"\n"
+
+    def _is_whole(self, record: bytes) -> bool:
+        """Whether a last record has lost nothing but its line end: its last tag, at least, may be cut."""
+        header = self._header
+        row = _row(record)
+        if header is None or row is None or len(row) != header.width:
+            return False
+        return header.names[-1] == METADATA or not row[-1]
+
+    def _read(self, block: bytes, header: _Header) -> Iterator[PointBatch]:
+        first_line = self._lines + 1
+        self._lines += block.count(b"\n")
+        batch = self._columns(block, header) if _quotes_are_sound(block) else None
+        if batch is None:
+            batch = self._row_by_row(block, first_line, header)
+        if len(batch.time_ns):
+            self._points += len(batch.time_ns)
+            if self._stamp_gcd != 1:
+                self._stamp_gcd = math.gcd(self._stamp_gcd, int(np.gcd.reduce(batch.time_ns)))
+            yield batch
+
+    def _columns(self, block: bytes, header: _Header) -> PointBatch | None:
+        """A block through pyarrow; None if it refuses any of it, or a stamp is in another format."""
+        import pyarrow as pa
+        from pyarrow import csv as pa_csv
+
+        names = [str(i) for i in range(header.width)]
+        wanted = [0, 1, 2, *header.tags]
+        types = dict.fromkeys((names[i] for i in wanted), pa.dictionary(pa.int32(), pa.binary()))
+        rfc3339 = self._unit_ns == _RFC3339 or (self._unit_ns is None and _first_stamp_has_t(block))
+        types["1"] = pa.timestamp("ns", tz="UTC") if rfc3339 else pa.int64()
+        types["2"] = pa.float64()
+        try:
+            table = pa_csv.read_csv(
+                pa.BufferReader(block),
+                pa_csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
+                pa_csv.ParseOptions(newlines_in_values=True),
+                pa_csv.ConvertOptions(
+                    check_utf8=False,
+                    column_types=types,
+                    include_columns=[names[i] for i in wanted],
+                    null_values=NOT_FINITE,
+                    strings_can_be_null=False,
+                ),
+            ).combine_chunks()
+        except pa.ArrowInvalid:
+            return None
+        if not len(table):
+            return _batch([], [], [], [])
+        if table["1"].null_count:
+            return None
+        stamps = table["1"].cast(pa.int64()).to_numpy()
+        unit = _RFC3339 if rfc3339 else _unit_ns(int(stamps.min()))
+        if unit is None or (unit and unit != _unit_ns(int(stamps.max()))) or self._unit_ns not in (None, unit):
+            return None
+        self._unit_ns = unit
+        value = table["2"].to_numpy()
+        finite = np.isfinite(value)
+        self._unfinite += len(value) - int(np.count_nonzero(finite))
+        batch = PointBatch(
+            metric=self._metrics(table["0"]),
+            time_ns=stamps * (unit or 1),
+            value=value,
+            tagset=self._tagsets(table, header),
+        )
+        if finite.all():
+            return batch
+        return PointBatch(
+            batch.metric[finite], batch.time_ns[finite], batch.value[finite], batch.tagset[finite]
+        )
+
+    def _metrics(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+        values, indices = _dictionary(column)
+        ids = np.array([self._metric_id(name) for name in values], dtype=np.int32)
+        taken: npt.NDArray[np.int32] = ids[indices]
+        return taken
+
+    def _tagsets(self, table: pa.Table, header: _Header) -> npt.NDArray[np.int32]:
+        """The tag set of every row: rows with equal dictionary indices share one, made once."""
+        pairs: list[list[tuple[str, str] | None]] = []
+        columns: list[npt.NDArray[np.int32]] = []
+        code: npt.NDArray[np.int64] = np.zeros(len(table), dtype=np.int64)
+        size = 1
+        for position in header.tags:
+            values, indices = _dictionary(table[str(position)])
+            name = header.names[position]
+            pairs.append([_tag(name, value.decode("utf-8", errors="replace")) for value in values])
+            columns.append(indices)
+            if len(values) == 1:
+                continue
+            if size > 2**62 // len(values):
+                seen, code = np.unique(code, return_inverse=True)
+                size = len(seen)
+            code = code * len(values) + indices
+            size *= len(values)
+        _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+        distinct = [column[first].tolist() for column in columns]
+        ids = np.empty(len(first), dtype=np.int32)
+        for i, row in enumerate(zip(*distinct, strict=True) if distinct else [()] * len(first)):
+            tags = [options[at] for options, at in zip(pairs, row, strict=True)]
+            ids[i] = self._tagset_id(tuple(pair for pair in tags if pair is not None))
+        taken: npt.NDArray[np.int32] = ids[inverse.reshape(-1)]
+        return taken
+
+    def _metric_id(self, name: bytes) -> int:
+        known = self._metric_ids.get(name)
+        if known is None:
+            known = self._metric_ids[name] = len(self.tables.metrics)
+            self.tables.metrics.append(self._redactor.text(name.decode("utf-8", errors="replace")))
+        return known
+
+    def _tagset_id(self, tags: Tags) -> int:
+        known = self._tagset_of.get(tags)
+        if known is None:
+            known = self._tagset_of[tags] = len(self.tables.tagsets)
+            # Told apart by what k6 wrote, kept by what may be shown.
+            self.tables.tagsets.append(self._redactor.tags(tags))
+        return known
+
+    def _row_by_row(self, block: bytes, first_line: int, header: _Header) -> PointBatch:
+        """A block with damage in it; reading goes on in the line after a record that is none."""
+        metric: list[int] = []
+        time_ns: list[int] = []
+        value: list[float] = []
+        tagset: list[int] = []
+        lines = block.split(b"\n")
+        at = 0
+        while at < len(lines):
+            if not lines[at].strip():
+                at += 1
+                continue
+            record, length = _record(lines, at)
+            try:
+                name, stamp, number, tags = self._parse(record, header)
+            except ValueError:
+                self._malformed += 1
+                self._first_malformed = self._first_malformed or first_line + at
+                at += 1
+                continue
+            at += length
+            if not math.isfinite(number):
+                self._unfinite += 1
+                continue
+            metric.append(self._metric_id(name.encode("utf-8", errors="replace")))
+            time_ns.append(stamp)
+            value.append(number)
+            tagset.append(self._tagset_id(tags))
+        return _batch(metric, time_ns, value, tagset)
+
+    def _parse(self, record: bytes, header: _Header) -> tuple[str, int, float, Tags]:
+        row = _row(record)
+        if row is None or len(row) != header.width:
+            raise ValueError("not as many columns as the header has")
+        if not _NUMBER.match(row[2]):
+            raise ValueError("no number")
+        number, stamp = float(row[2]), self._stamp(row[1])
+        pairs = (_tag(header.names[i], row[i]) for i in header.tags)
+        return row[0], stamp, number, tuple(pair for pair in pairs if pair is not None)
+
+    def _stamp(self, text: str) -> int:
+        if _DIGITS.match(text):
+            unit = _unit_ns(int(text))
+            stamp = int(text) * (unit or 1)
+        else:
+            unit, stamp = _RFC3339, stamp_ns(text)
+        if unit is None or self._unit_ns not in (None, unit) or abs(stamp) >= 2**63:
+            raise ValueError("a stamp in another format than those before it")
+        self._unit_ns = unit
+        return stamp
+
+
+def first_stamp(path: Path) -> tuple[int, int] | None:
+    """Stamp of the first record, and ns per unit of its format; None if there is no record."""
+    lines = streams.head(path).split(b"\n", 2)
+    row = _row(lines[1]) if len(lines) > 2 else None
+    if row is None or len(row) < len(HEADER):
+        return None
+    try:
+        if _DIGITS.match(row[1]):
+            unit = _unit_ns(int(row[1]))
+            return None if unit is None else (int(row[1]) * unit, unit)
+        return stamp_ns(row[1]), 1 if "." in row[1] else 1_000_000_000
+    except ValueError:
+        return None
+
+
+def _header(line: bytes) -> _Header | None:
+    row = _row(line.removeprefix(b"\xef\xbb\xbf"))
+    if row is None or tuple(row[: len(HEADER)]) != HEADER:
+        return None
+    tags = [i for i, name in enumerate(row) if i >= len(HEADER) and name != METADATA]
+    return _Header(row, sorted(tags, key=lambda i: row[i]))
+
+
+def _tag(name: str, value: str) -> tuple[str, str] | None:
+    """The tag of a cell; None where an empty cell says that there is none.
+
+    An empty `group` is the root group, which k6's JSON spells out. k6 writes `extra_tags` in random order, so
+    that equal tags look different: sorted parts make them equal again, whatever `&` means in them.
+    """
+    if name == EXTRA and value:
+        value = "&".join(sorted(value.split("&")))
+    return (name, value) if value or name == "group" else None
+
+
+def _unit_ns(stamp: int) -> int | None:
+    if stamp < 0:
+        return None
+    return next((unit for below, unit in _UNITS if stamp < below), None)
+
+
+def _first_stamp_has_t(block: bytes) -> bool:
+    fields = block.split(b"\n", 1)[0].split(b",", 2)
+    return len(fields) > 1 and b"T" in fields[1]
+
+
+def _quotes_are_sound(block: bytes) -> bool:
+    """Whether quotes open and close whole values, or are doubled: pyarrow takes others as they come, and a
+    pair of stray ones would swallow all records between them."""
+    if b'"' not in block:
+        return True
+    data = np.frombuffer(block, dtype=np.uint8)
+    at = np.flatnonzero(data == ord('"'))
+    if len(at) % 2:
+        return False
+    opening, closing = at[::2], at[1::2]
+    doubled = opening[1:] == closing[:-1] + 1
+    before = data[opening - 1]
+    after = data[np.minimum(closing + 1, len(data) - 1)]
+    starts = (opening == 0) | (before == ord(",")) | (before == ord("\n"))
+    ends = (after == ord(",")) | (after == ord("\n")) | (after == ord("\r"))
+    starts[1:] |= doubled
+    ends[:-1] |= doubled
+    return bool(starts.all() and ends.all())
+
+
+def _records_end(block: bytes) -> int:
+    """Where the last whole record ends: after a line end outside of quotes, i.e. after an even number of them.
+
+    A line end inside of quotes belongs to a value. If no such place is near the end, a quote is astray, and
+    the last line end of all is taken.
+    """
+    last = cut = block.rfind(b"\n") + 1
+    quotes = block.count(b'"', 0, cut)
+    while quotes % 2 and cut and last - cut < MAX_RECORD_BYTES:
+        start = block.rfind(b"\n", 0, cut - 1) + 1
+        quotes -= block.count(b'"', start, cut)
+        cut = start
+    return last if quotes % 2 or (not cut and last >= MAX_RECORD_BYTES) else cut
+
+
+def _record(lines: list[bytes], at: int) -> tuple[bytes, int]:
+    """The record that begins in a line, joined with those that follow until its quotes are closed."""
+    quotes = lines[at].count(b'"')
+    size, end = len(lines[at]), at + 1
+    while quotes % 2 and end < len(lines) and size < MAX_RECORD_BYTES:
+        quotes += lines[end].count(b'"')
+        size += len(lines[end]) + 1
+        end += 1
+    return (b"\n".join(lines[at:end]), end - at) if quotes % 2 == 0 else (lines[at], 1)
+
+
+def _row(record: bytes) -> list[str] | None:
+    text = record.decode("utf-8", errors="replace").rstrip("\r\n")
+    try:
+        return next(csv.reader([text], strict=True), None)
+    except csv.Error:
+        return None
+
+
+def _dictionary(column: pa.ChunkedArray) -> tuple[list[bytes], npt.NDArray[np.int32]]:
+    """Distinct values and the index of each row."""
+    chunk = column.chunk(0)
+    return chunk.dictionary.to_pylist(), chunk.indices.to_numpy()
+
+
+def _batch(metric: list[int], time_ns: list[int], value: list[float], tagset: list[int]) -> PointBatch:
+    return PointBatch(
+        np.array(metric, dtype=np.int32),
+        np.array(time_ns, dtype=np.int64),
+        np.array(value, dtype=np.float64),
+        np.array(tagset, dtype=np.int32),
+    )

@@ -1,0 +1,110 @@
+"""The reducer against brute force: any batches, in any order, over any number of workers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auditor.evidence import MetricDefinition, PointBatch, PointTables, ReadReport
+from auditor.facts import samples as reduced
+from auditor.facts.samples import NS_PER_S, GeneratorSamples, SampleReducer
+
+METRICS = ["http_req_duration", "http_req_blocked", "iterations", "data_sent", "mine", "limited"]
+KEPT = {"http_req_duration", "http_req_blocked", "iterations", "limited"}
+Row = tuple[int, int, float, int]
+
+rows = st.lists(
+    st.tuples(
+        st.integers(0, len(METRICS) - 1),
+        # Few stamps, so that many are shared; some before the epoch, some far apart.
+        st.integers(-3, 12).map(lambda n: n * 400_000_000) | st.sampled_from([-(10**18), 10**18]),
+        st.sampled_from([0.0, -0.0, 1.0, 2.5]) | st.floats(allow_nan=False, allow_infinity=False),
+        st.integers(0, 5),
+    ),
+    max_size=60,
+)
+
+
+def tables(tagsets: int = 6) -> PointTables:
+    limited = MetricDefinition("limited", "trend", "default", ("p(95)<1",), ())
+    return PointTables(list(METRICS), [(("n", str(i)),) for i in range(tagsets)], {"limited": limited})
+
+
+def batch(part: list[Row]) -> PointBatch:
+    metric, time_ns, value, tagset = zip(*part, strict=True) if part else ((), (), (), ())
+    return PointBatch(
+        np.array(metric, dtype=np.int32),
+        np.array(time_ns, dtype=np.int64),
+        np.array(value, dtype=np.float64),
+        np.array(tagset, dtype=np.int32),
+    )
+
+
+def check(found: GeneratorSamples, every: list[Row]) -> None:
+    assert set(found.columns) == {METRICS[r[0]] for r in every} & KEPT
+    for name, column in found.columns.items():
+        expected = sorted((r[1], r[3], r[2]) for r in every if METRICS[r[0]] == name)
+        got = list(zip(column.time_ns.tolist(), column.tagset.tolist(), column.value.tolist(), strict=True))
+        assert got == expected
+        assert [str(c.dtype) for c in (column.time_ns, column.value, column.tagset)] == [
+            "int64",
+            "float64",
+            "int32",
+        ]
+    series = zip(
+        found.series_metric.tolist(), found.series_tagset.tolist(), found.series_count.tolist(), strict=True
+    )
+    assert list(series) == [(*pair, n) for pair, n in sorted(Counter((r[0], r[3]) for r in every).items())]
+    seconds = sorted({r[1] // NS_PER_S for r in every})
+    by_second = [[r[1] for r in every if r[1] // NS_PER_S == s] for s in seconds]
+    assert found.second_first_ns.tolist() == [min(stamps) for stamps in by_second]
+    assert found.second_last_ns.tolist() == [max(stamps) for stamps in by_second]
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows, st.lists(st.integers(0, 60), max_size=4), st.booleans())
+def test_any_split_into_batches_and_workers(every: list[Row], cuts: list[int], second_worker: bool) -> None:
+    edges = [0, *sorted(cuts), len(every)]
+    shared = tables()
+    reducers = [SampleReducer(shared), SampleReducer(shared)]
+    for i, (start, end) in enumerate(zip(edges, edges[1:], strict=False)):
+        reducers[i % 2 if second_worker else 0].add(batch(every[start:end]))
+    reducers[0].merge(reducers[1])
+    check(reducers[0].result("k6.json", ReadReport()), every)
+
+
+def test_many_series_are_folded_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduced, "FOLD_SERIES", 50)
+    every: list[Row] = [(i % 6, i * 1000, float(i % 7), i % 400) for i in range(3000)]
+    reducer = SampleReducer(tables(400))
+    for start in range(0, len(every), 30):
+        reducer.add(batch(every[start : start + 30]))
+        assert len(reducer._series) < 60
+    check(reducer.result("k6.json", ReadReport()), every)
+
+
+def test_more_tag_sets_than_two_bytes_count() -> None:
+    n = 70_000
+    every: list[Row] = [(0, i, 1.0, i) for i in range(0, n, 7)]
+    reducer = SampleReducer(tables(n))
+    reducer.add(batch(every))
+    check(reducer.result("k6.json", ReadReport()), every)
+
+
+def test_what_metrics_share_is_kept_once() -> None:
+    every: list[Row] = [
+        (metric, i * 10, 0.0 if metric else float(i), i % 3) for i in range(500) for metric in (0, 1)
+    ]
+    reducer = SampleReducer(tables())
+    for start in range(0, len(every), 33):  # a request's samples fall into two batches
+        reducer.add(batch(every[start : start + 33]))
+    found = reducer.result("k6.json", ReadReport())
+    duration, blocked = found.column("http_req_duration"), found.column("http_req_blocked")
+    assert duration.time_ns is blocked.time_ns
+    assert duration.tagset is blocked.tagset
+    assert blocked.value.strides == (0,)
+    check(found, every)
