@@ -1,0 +1,146 @@
+"""`k6-audit report TARGET... -o report.html`: the standard report of a finished run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from auditor.cli import options
+from auditor.cli.lint import run_audit, show_tracebacks
+from auditor.errors import AuditError
+
+if TYPE_CHECKING:
+    from auditor.report.render import Renderer
+
+_SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json"}
+_EXIT_CODES = {"VALID": 0, "INVALID": 1, "NOT PROVEN": 3}
+
+
+def report(
+    target: Annotated[
+        list[Path] | None,
+        typer.Argument(help="The run's folder, or several generators' folders.", show_default=False),
+    ] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output", "-o", help="Where to write: .html, .md or .json. Repeatable.", show_default=False
+        ),
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="Render again from an earlier HTML report, without the run.", show_default=False
+        ),
+    ] = None,
+    warmup: options.Warmup = None,
+    target_rate: options.TargetRate = None,
+    host: options.Host = None,
+    rules: options.Rules = None,
+    config: options.Config = None,
+    no_config: options.NoConfig = False,
+    exit_zero: options.ExitZero = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write the report of a run: one file, readable offline, without JavaScript, and on paper."""
+    files = _files(output or [])
+    if earlier is not None:
+        declared = (warmup, target_rate, host, rules, config)
+        if target or no_config or any(one is not None for one in declared):
+            raise AuditError(
+                "an earlier report holds its own run and policy",
+                where="--from",
+                mend="leave out TARGET and the options about the run",
+            )
+        found = _earlier(earlier)
+    else:
+        if not target:
+            raise AuditError("no run is named", mend="name its folder, or an earlier report with --from")
+        found = _audited(
+            target, host or [], rules or [], config, no_config, _overrides(warmup, target_rate), debug
+        )
+    _write(files, found, earlier)
+    raise typer.Exit(0 if exit_zero else _exit_code(found["result"]))
+
+
+def _files(paths: list[Path]) -> list[tuple[str, Path]]:
+    if not paths:
+        raise AuditError("nowhere to write to", mend="name a file: -o report.html")
+    found: list[tuple[str, Path]] = []
+    for path in paths:
+        kind = _SUFFIXES.get(path.suffix.lower())
+        if kind is None:
+            raise AuditError(
+                f"{str(path)!r} has no known suffix", where="--output", mend="use .html, .md or .json"
+            )
+        if any(path == other for _, other in found):
+            raise AuditError(f"{path} is named twice", where="--output")
+        found.append((kind, path))
+    return found
+
+
+def _overrides(warmup: str | None, target_rate: str | None) -> dict[str, tuple[object, str]]:
+    return {"warmup": (warmup, "--warmup"), "target_rate": (target_rate, "--target-rate")}
+
+
+def _audited(
+    targets: list[Path],
+    hosts: list[Path],
+    rules: list[Path],
+    config: Path | None,
+    no_config: bool,
+    overrides: dict[str, tuple[object, str]],
+    debug: bool,
+) -> dict[str, Any]:
+    from auditor.report.model import model
+
+    result = run_audit(
+        targets, hosts=hosts, extra_rules=rules, config=config, no_config=no_config, overrides=overrides
+    )
+    if debug:
+        show_tracebacks(result)
+    return model(result)
+
+
+def _earlier(path: Path) -> dict[str, Any]:
+    from auditor.report.embedded import extract
+
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise AuditError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    return extract(text, str(path))
+
+
+def _write(files: list[tuple[str, Path]], model: dict[str, Any], earlier: Path | None) -> None:
+    from auditor.output.files import write_whole
+    from auditor.report.render import RENDERERS
+
+    texts = [(path, _rendered(RENDERERS[kind], model, earlier)) for kind, path in files]
+    for path, text in texts:
+        write_whole(path, text)
+        print(f"wrote {path}: {model['result']['verdict_words']}", file=sys.stderr)
+
+
+def _rendered(renderer: Renderer, model: dict[str, Any], earlier: Path | None) -> str:
+    if earlier is None:
+        return renderer(model)
+    try:
+        return renderer(model)
+    except Exception as error:
+        # Anyone may have altered the file: whatever breaks on what is inside is the file's fault.
+        raise AuditError(
+            "the result inside is damaged", where=str(earlier), mend="write the report again from the run"
+        ) from error
+
+
+def _exit_code(result: dict[str, Any]) -> int:
+    """As `lint` exits, told from the result alone, so that --from exits as the first report did."""
+    settings = {s["name"]: s["value"] for s in result["policy"]["settings"]}
+    if result["verdict"] == "VALID" and settings.get("fail_on") == "warning":
+        failed = [r for r in result["rules"] if r["outcome"] == "fail" and r["severity"] == "warning"]
+        return 1 if failed else 0
+    return _EXIT_CODES[result["verdict"]]
