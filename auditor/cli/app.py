@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from auditor import SEMANTICS_VERSION, __version__
-from auditor.cli import config, lint, rule
+from auditor.cli import config, lint, report, rule, signoff, verify
 from auditor.errors import AuditError
 
 COULD_NOT_RUN = 2
@@ -43,6 +43,9 @@ def root(
 
 
 app.command("lint")(lint.lint)
+app.command("report")(report.report)
+app.command("signoff")(signoff.signoff)
+app.command("verify")(verify.verify)
 app.command("rule")(rule.rule)
 app.add_typer(config.app, name="config")
 

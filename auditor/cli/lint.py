@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import enum
+import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from auditor.cli import lint_report, options
+from auditor.cli.formats import RENDERERS
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from rich.console import Console
 
     from auditor.engine.audit import Audit
     from auditor.engine.policy import Policy
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 class Format(enum.StrEnum):
     text = "text"
     json = "json"
+    html = "html"
+    markdown = "markdown"
 
 
 class FailOn(enum.StrEnum):
@@ -37,28 +42,27 @@ class Color(enum.StrEnum):
 def lint(
     target: Annotated[
         list[Path],
-        typer.Argument(help="The run's folder, or several generators' folders.", show_default=False),
+        typer.Argument(
+            help="The run's folder, several generators' folders, or a report (HTML, Markdown, JSON).",
+            show_default=False,
+        ),
     ],
-    warmup: Annotated[
-        str | None, typer.Option(help='Excluded after each scenario\'s start: "30s"; "0s" is an answer.')
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(help="The run that a linted report is about: every field is recomputed. Repeatable."),
     ] = None,
-    target_rate: Annotated[
-        str | None, typer.Option(help='Declared target, iterations per second: 300, "18000/m".')
-    ] = None,
-    host: Annotated[
-        list[Path] | None, typer.Option(help="Host metrics that cover all generators. Repeatable.")
-    ] = None,
+    warmup: options.Warmup = None,
+    target_rate: options.TargetRate = None,
+    host: options.Host = None,
     select: Annotated[
         list[str] | None, typer.Option(help="Run only these rules: id, prefix or family. Repeatable.")
     ] = None,
     ignore: Annotated[
         list[str] | None, typer.Option(help="Leave these rules out (the run is then NOT PROVEN at best).")
     ] = None,
-    rules: Annotated[
-        list[Path] | None, typer.Option(help="A folder with rules of your own. They run code. Repeatable.")
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="The policy file.", show_default=False)] = None,
-    no_config: Annotated[bool, typer.Option("--no-config", help="Read no policy file.")] = False,
+    rules: options.Rules = None,
+    config: options.Config = None,
+    no_config: options.NoConfig = False,
     fail_on: Annotated[
         FailOn | None, typer.Option(help="warning: exit 1 when a warning failed, though VALID.")
     ] = None,
@@ -66,38 +70,60 @@ def lint(
     output: Annotated[
         list[str] | None, typer.Option(help="FORMAT=PATH: write to a file as well. Repeatable.")
     ] = None,
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit 0 unless it could not run.")] = False,
+    exit_zero: options.ExitZero = False,
     color: Annotated[Color, typer.Option(help="Colours on standard output.")] = Color.auto,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    debug: options.Debug = False,
 ) -> None:
-    """Say whether a finished run may be believed, why, and what to do."""
+    """Say whether a finished run, or a report, may be believed, why, and what to do."""
     from auditor.output.files import parse_outputs, write_whole
 
-    files = parse_outputs(output or [], [f.value for f in Format])
-    result = run_audit(
-        target,
-        hosts=host or [],
-        extra_rules=rules or [],
-        config=config,
-        no_config=no_config,
-        overrides={
-            "warmup": (warmup, "--warmup"),
-            "target_rate": (target_rate, "--target-rate"),
-            "select": (select, "--select"),
-            "ignore": (ignore, "--ignore"),
-            "fail_on": (fail_on.value if fail_on else None, "--fail-on"),
-        },
-    )
+    overrides: dict[str, tuple[object, str]] = {
+        "warmup": (warmup, "--warmup"),
+        "target_rate": (target_rate, "--target-rate"),
+        "select": (select, "--select"),
+        "ignore": (ignore, "--ignore"),
+        "fail_on": (fail_on.value if fail_on else None, "--fail-on"),
+    }
+
+    def audit_these(targets: list[Path], overrides: dict[str, tuple[object, str]]) -> Audit:
+        return run_audit(
+            targets,
+            hosts=host or [],
+            extra_rules=rules or [],
+            config=config,
+            no_config=no_config,
+            overrides=overrides,
+        )
+
+    if lint_report.is_report_target(target):
+        files = parse_outputs(output or [], lint_report.FORMATS)
+        lint_report.write(
+            lint_report.lint_report(
+                target[0],
+                audit_run=functools.partial(audit_these, run) if run else None,
+                extra_rules=rules or [],
+                config=config,
+                no_config=no_config,
+                overrides=overrides,
+            ),
+            format.value,
+            files,
+            text_console(color),
+            exit_zero=exit_zero,
+            fail_on_warning=fail_on is FailOn.warning,
+        )
+    if run:
+        raise AuditError("a run beside a run", where="--run", mend="--run is for a report: lint report.html")
+    files = parse_outputs(output or [], list(RENDERERS))
+    result = audit_these(target, overrides)
     if debug:
-        for one in result.results:
-            if one.traceback:
-                print(one.traceback, file=sys.stderr)
+        show_tracebacks(result)
     for kind, path in files:
-        write_whole(path, _RENDERERS[kind](result))
+        write_whole(path, RENDERERS[kind](result))
     if format is Format.text:
         _print_text(result, color)
     else:
-        sys.stdout.write(_RENDERERS[format.value](result))
+        sys.stdout.write(RENDERERS[format.value](result))
     raise typer.Exit(exit_code(result, result.policy, exit_zero=exit_zero))
 
 
@@ -124,6 +150,13 @@ def run_audit(
     return audit(read_run(targets, hosts), policy, rules)
 
 
+def show_tracebacks(result: Audit) -> None:
+    """What made rules break, on standard error."""
+    for one in result.results:
+        if one.traceback:
+            print(one.traceback, file=sys.stderr)
+
+
 def exit_code(result: Audit, policy: Policy, *, exit_zero: bool) -> int:
     """0 VALID, 1 INVALID (or a failed warning with --fail-on warning), 3 NOT PROVEN."""
     if exit_zero:
@@ -134,12 +167,17 @@ def exit_code(result: Audit, policy: Policy, *, exit_zero: bool) -> int:
 
 
 def _print_text(result: Audit, color: Color) -> None:
-    from rich.console import Console
-
     from auditor.output.text import render
 
+    render(result, text_console(color))
+
+
+def text_console(color: Color) -> Console:
+    """The terminal on standard output."""
+    from rich.console import Console
+
     forced = {"auto": None, "always": True, "never": False}[color.value]
-    console = Console(
+    return Console(
         force_terminal=forced,
         no_color=True if color is Color.never else None,
         highlight=False,
@@ -148,25 +186,3 @@ def _print_text(result: Audit, color: Color) -> None:
         width=None if sys.stdout.isatty() else 120,
         soft_wrap=False,
     )
-    render(result, console)
-
-
-def _json(result: Audit) -> str:
-    from auditor.output.json_v1 import as_json
-
-    return as_json(result)
-
-
-def _text(result: Audit) -> str:
-    import io
-
-    from rich.console import Console
-
-    from auditor.output.text import render
-
-    out = io.StringIO()
-    render(result, Console(file=out, width=120, highlight=False, markup=False, emoji=False))
-    return out.getvalue()
-
-
-_RENDERERS: dict[str, Callable[[Audit], str]] = {"json": _json, "text": _text}

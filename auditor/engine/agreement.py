@@ -29,6 +29,8 @@ def refuse_different_runs(store: FactStore) -> None:
         shared = min(e for _, e in spans.values() if e is not None) - max(
             s for s, _ in spans.values() if s is not None
         )
+        # Coarse stamps: the ranges may overlap by up to one unit more than the stamps say.
+        shared += max(store.get(Samples).by_generator[name].coarse_ns for name in spans)
         longest = max((e or 0) - (s or 0) for s, e in spans.values())
         if longest > 0 and Fraction(shared, longest) < LEAST_OVERLAP:
             share = max(Fraction(shared, longest), Fraction(0))

@@ -13,6 +13,7 @@ from auditor.engine.agreement import refuse_different_runs
 from auditor.engine.loader import matches
 from auditor.engine.policy import Policy
 from auditor.engine.rule import (
+    Check,
     Finding,
     Limits,
     LoadedRule,
@@ -98,8 +99,9 @@ def audit(
     store = FactStore({Evidence: evidence, Declared: policy.declared})
     refuse_different_runs(store)
     today = today or datetime.datetime.now(datetime.UTC).date()
-    selected = [r for r in rules if r.meta.id != GUARD and _selected(r, policy)]
-    results = [_run(rule, store, policy) for rule in selected]
+    rules = [r for r in rules if r.check is not None]
+    selected = [r for r in rules if r.meta.id != GUARD and is_selected(r, policy)]
+    results = [run_rule(rule, rule.check, store, policy) for rule in selected]
     chosen = {r.meta.id for r in selected}
     check = SelfCheck(
         ran=len(results),
@@ -110,9 +112,9 @@ def audit(
             if r.meta.severity == "invalid" and r.meta.id not in chosen and r.meta.id != GUARD
         ),
     )
-    results += [_run(r, store, policy, {SelfCheck: check}) for r in rules if r.meta.id == GUARD]
-    results, notes = _waive(results, policy.waivers, today)
-    results = _link(sorted(results, key=lambda r: r.id))
+    results += [run_rule(r, r.check, store, policy, {SelfCheck: check}) for r in rules if r.meta.id == GUARD]
+    results, notes = waive(results, policy.waivers, today)
+    results = link(sorted(results, key=lambda r: r.id))
     return Audit(
         verdict=_verdict(results, guarded=any(r.id == GUARD for r in results)),
         results=tuple(results),
@@ -125,20 +127,25 @@ def audit(
     )
 
 
-def _selected(rule: LoadedRule, policy: Policy) -> bool:
+def is_selected(rule: LoadedRule, policy: Policy) -> bool:
     if policy.select and not matches(rule, policy.select):
         return False
     return not matches(rule, policy.ignore)
 
 
-def _run(
-    rule: LoadedRule, store: FactStore, policy: Policy, extra: dict[type, object] | None = None
+def run_rule(
+    rule: LoadedRule,
+    check: Check | None,
+    store: FactStore,
+    policy: Policy,
+    extra: dict[type, object] | None = None,
 ) -> RuleResult:
     """One rule, whatever it does: a required fact that is unknown, or a raise, becomes its outcome."""
     base = rule.meta.severity
     given: dict[type, object] = {Limits: _limits(rule.meta, policy), **(extra or {})}
+    assert check is not None
     try:
-        said = list(rule.check(**store.arguments(rule.check, given)) or ())
+        said = list(check(**store.arguments(check, given)) or ())
         for one in said:
             if not isinstance(one, Finding | Unknown | NotApplicable):
                 raise TypeError(f"check yielded {one!r}")
@@ -186,7 +193,7 @@ def _verdict(results: Sequence[RuleResult], *, guarded: bool) -> Verdict:
     return "NOT PROVEN" if open_questions or not guarded else "VALID"
 
 
-def _link(results: list[RuleResult]) -> list[RuleResult]:
+def link(results: list[RuleResult]) -> list[RuleResult]:
     """A failed rule is a child of the first failed rule that it names as its cause."""
     failed = {r.id for r in results if r.outcome == "fail"}
     return [
@@ -197,7 +204,7 @@ def _link(results: list[RuleResult]) -> list[RuleResult]:
     ]
 
 
-def _waive(
+def waive(
     results: list[RuleResult], waivers: Sequence[Waiver], today: datetime.date
 ) -> tuple[list[RuleResult], list[str]]:
     notes: list[str] = []

@@ -23,6 +23,34 @@ class Scenario(_Strict):
     reason: str | None = None
 
 
+class Declarations(_Strict):
+    """What only the people who ran the test can say. Needed at sign-off; `lint` checks what is given."""
+
+    synthetic_data: bool | None = Field(
+        None, description="Whether the test data are made up. false: real customers' data, which is refused."
+    )
+    rate_limiter: Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description='How the system\'s rate limiter let the test through: "token" (a test token on its allow '
+        'list), "in-force" (it limited the test too), "none" (the system has none). "off" is refused: a system '
+        "without its limiter is another system.",
+    )
+    generator_network: Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description='Where the generators stood and what lay between them and the system: "same region, '
+        'private network, through the load balancer".',
+    )
+    git_commit: Annotated[str, Field(min_length=1)] | None = Field(
+        None, description="The commit of the test's script: 7 to 40 hexadecimal digits."
+    )
+    k6_version: Annotated[str, Field(min_length=1)] | None = Field(
+        None, description='What `k6 version` says: "1.1.0".'
+    )
+    colocated: bool | None = Field(
+        None, description="Whether a generator shared its machine with the system under test."
+    )
+
+
 class WaiverEntry(_Strict):
     """A decision to live with a finding: reason, owner and expiry are required."""
 
@@ -58,6 +86,7 @@ class Config(_Strict):
     select: list[str] | None = None
     ignore: list[str] | None = None
     scenarios: dict[str, Scenario] = Field(default_factory=dict)
+    declarations: Declarations = Field(default_factory=lambda: Declarations.model_validate({}))
     limits: dict[str, dict[str, float]] = Field(default_factory=dict)
     waivers: list[WaiverEntry] = Field(default_factory=list)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import re
 from collections.abc import Iterable, Mapping
@@ -37,6 +38,16 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
     return tuple(by_id[rule_id] for rule_id in sorted(by_id))
 
 
+def rules_digest(extra: Iterable[Path] = ()) -> str:
+    """SHA-256 over every rule file, by name and content: the same digest, the same rules."""
+    digest = hashlib.sha256()
+    for folder in (data_dir("rules"), *extra):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(f"{path.relative_to(folder.parent)}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
 def _folder(folder: Path, *, own: bool) -> list[LoadedRule]:
     files = sorted(p for p in folder.rglob("*.py") if not p.name.startswith("_"))
     return [_load(path, str(path.relative_to(folder.parent)), own=own) for path in files]
@@ -52,13 +63,14 @@ def _load(path: Path, label: str, *, own: bool) -> LoadedRule:
     except Exception as error:
         raise AuditError(f"the rule cannot be loaded: {error!r}", where=label) from error
     meta, check = getattr(module, "RULE", None), getattr(module, "check", None)
-    if not isinstance(meta, Rule) or not callable(check):
+    check_report = getattr(module, "check_report", None)
+    if not isinstance(meta, Rule) or not (callable(check) or callable(check_report)):
         raise AuditError(
             "a rule file needs RULE and check", where=label, mend="see `k6-audit rule OL01` and rules/"
         )
     if not _ID.match(meta.id):
         raise AuditError(f"{meta.id!r} is no rule id (two capitals, two digits)", where=label)
-    return LoadedRule(meta, check, sections(module.__doc__ or "", label), label, own)
+    return LoadedRule(meta, check, sections(module.__doc__ or "", label), label, own, check_report)
 
 
 def sections(doc: str, where: str) -> Mapping[str, str]:

@@ -198,6 +198,7 @@ def _policy(values: Mapping[str, Any], origin: Mapping[str, str], source: str) -
     warmup = values.get("warmup")
     ramp_down = values.get("ramp_down")
     target = values.get("target_rate")
+    said = values.get("declarations") or {}
     declared = Declared(
         warmup_s=None if warmup is None else duration_s(warmup, where("warmup")),
         ramp_down_s=Fraction(0) if ramp_down is None else duration_s(ramp_down, where("ramp_down")),
@@ -214,6 +215,13 @@ def _policy(values: Mapping[str, Any], origin: Mapping[str, str], source: str) -
         ramp=values.get("ramp") or "",
         ramp_reason=values.get("ramp_reason") or "",
         error_objective_share=values.get("error_objective"),
+        synthetic_data=said.get("synthetic_data"),
+        rate_limiter=said.get("rate_limiter") or "",
+        generator_network=said.get("generator_network") or "",
+        git_commit=said.get("git_commit") or "",
+        k6_version=said.get("k6_version") or "",
+        colocated=said.get("colocated"),
+        signing=bool(values.get("signing")),
     )
     if declared.workload == "closed" and not declared.workload_reason:
         raise AuditError(
@@ -278,6 +286,14 @@ def _settings(values: Mapping[str, Any], origin: Mapping[str, str]) -> tuple[Set
                 )
                 for w in value
             ]
+        elif name == "declarations":
+            found += [
+                Setting(f"declarations.{key}", str(v).lower() if isinstance(v, bool) else v, origin[name])
+                for key, v in value.items()
+                if v is not None
+            ]
+        elif name == "signing":
+            continue  # not of the policy: it says what the audit is for
         elif name == "scenarios":
             found += [
                 Setting(f"scenarios.{s}.{key}", str(v), origin[name])

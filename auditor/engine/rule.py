@@ -40,6 +40,10 @@ FAMILIES = {
 }
 
 
+AT_SIGNOFF = "needed at sign-off"
+"""How the reason of a rule begins that asks for a declaration only when a run is signed off."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """A number a rule compares with. ``origin`` says where it comes from, in a few words."""
@@ -142,15 +146,19 @@ Check = Callable[..., Findings]
 
 @dataclass(frozen=True)
 class LoadedRule:
-    """A rule file: its metadata, words and check."""
+    """A rule file: its metadata, words and check.
+
+    ``check`` judges a run, ``check_report`` a report; a rule has one of them, or both with one meaning.
+    """
 
     meta: Rule
-    check: Check
+    check: Check | None
     doc: Mapping[str, str]
     """Heading -> text."""
     path: str
     own: bool = False
     """Whether it comes from --rules DIR, not from the package."""
+    check_report: Check | None = None
 
 
 @dataclass(frozen=True)

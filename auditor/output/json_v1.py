@@ -22,7 +22,9 @@ SCHEMA_VERSION = "1.0"
 
 def as_json(audit: Audit) -> str:
     """The whole result, indented, ending in a line break. Numbers that are not finite become null."""
-    return json.dumps(_finite(document(audit)), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(finite(document(audit)), indent=2, ensure_ascii=False, allow_nan=False)
+    # A lone surrogate in a run's name is no text: it must not keep the result from being written.
+    return text.encode("utf-8", errors="replace").decode("utf-8") + "\n"
 
 
 def document(audit: Audit) -> dict[str, Any]:
@@ -38,8 +40,8 @@ def document(audit: Audit) -> dict[str, Any]:
         "header": _header(audit.header.fields),
         "accounting": _accounting(audit),
         "scenarios": {name: {"header": _header(fields)} for name, fields in audit.header.by_scenario.items()},
-        "rules": [_rule(result) for result in audit.results],
-        "findings": [_finding(result, finding) for result in audit.results for finding in result.findings],
+        "rules": [rule_json(result) for result in audit.results],
+        "findings": [finding_json(result, finding) for result in audit.results for finding in result.findings],
         "waivers": [
             _waived(result, finding, waiver) for result in audit.results for finding, waiver in result.waived
         ],
@@ -107,7 +109,7 @@ def _account(parts: list[Account]) -> dict[str, Any]:
     }
 
 
-def _rule(result: RuleResult) -> dict[str, Any]:
+def rule_json(result: RuleResult) -> dict[str, Any]:
     return {
         "id": result.id,
         "title": result.rule.meta.title,
@@ -122,7 +124,7 @@ def _rule(result: RuleResult) -> dict[str, Any]:
     }
 
 
-def _finding(result: RuleResult, finding: Finding) -> dict[str, Any]:
+def finding_json(result: RuleResult, finding: Finding) -> dict[str, Any]:
     return {
         "rule": result.id,
         "severity": finding.severity or result.rule.meta.severity,
@@ -175,11 +177,11 @@ def _policy(audit: Audit) -> dict[str, Any]:
     return {"digest": digest, "config": audit.policy.path or None, "settings": settings}
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _finite(v) for k, v in value.items()}
+        return {k: finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(v) for v in value]
+        return [finite(v) for v in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -9,11 +9,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from auditor.engine.rule import AT_SIGNOFF
 from auditor.facts.accounting import total
 from auditor.output.words import detail_words, plain, value_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
@@ -37,8 +38,9 @@ def render(audit: Audit, console: Console) -> None:
     _header(audit, console)
     _scenarios(audit, console)
     _accounting(audit, console)
-    _findings(audit, console)
-    _open_questions(audit, console)
+    findings(audit.failed("invalid", "warning", "info"), console)
+    open_questions(audit.results, console)
+    _at_signoff(audit, console)
     _waivers(audit, console)
     _files(audit, console)
 
@@ -128,8 +130,8 @@ def _account(scenario: str, parts: list[Account]) -> Text:
     return line
 
 
-def _findings(audit: Audit, console: Console) -> None:
-    failed = audit.failed("invalid", "warning", "info")
+def findings(failed: Sequence[RuleResult], console: Console) -> None:
+    """What failed, root causes first."""
     if not failed:
         return
     console.print()
@@ -174,8 +176,9 @@ def _finding(finding: Finding) -> Text:
     return line
 
 
-def _open_questions(audit: Audit, console: Console) -> None:
-    unknown = [r for r in audit.results if r.outcome in ("unknown", "error")]
+def open_questions(results: Sequence[RuleResult], console: Console) -> None:
+    """What is not known, and what mends it."""
+    unknown = [r for r in results if r.outcome in ("unknown", "error")]
     if not unknown:
         return
     console.print()
@@ -191,6 +194,14 @@ def _open_questions(audit: Audit, console: Console) -> None:
         console.print(Padding(line, (0, 0, 0, 2)))
         if mend:
             console.print(Padding(Text(f"→ {plain(mend)}", style="green"), (0, 0, 0, 6)))
+
+
+def _at_signoff(audit: Audit, console: Console) -> None:
+    """Declarations that `signoff` will ask for, in one line."""
+    wanted = [r.id for r in audit.results if r.outcome == "not-applicable" and r.reason.startswith(AT_SIGNOFF)]
+    if wanted:
+        console.print()
+        console.print(Text(f"needed at sign-off: declarations of {', '.join(wanted)}", style="dim"))
 
 
 def _waivers(audit: Audit, console: Console) -> None:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from auditor.facts.header import HeaderField
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 LONGEST = 400
 
 
 def plain(text: str, longest: int = LONGEST) -> str:
-    """A string from a run, made harmless for a terminal: no control or direction characters, bounded."""
+    """A string from a run, made harmless for a terminal: no control or direction characters, no half of a pair,
+    bounded."""
     safe = _CONTROL.sub("\ufffd", text.replace("\n", " ").replace("\t", " "))
     return safe if len(safe) <= longest else f"{safe[: longest - 1]}…"
 
@@ -83,20 +86,22 @@ def _achieved_detail(field: HeaderField) -> list[str]:
 
 def _dropped_detail(field: HeaderField) -> list[str]:
     share, silent = field.detail.get("share"), field.detail.get("silent")
-    return ["" if share is None else f"{share:.2%} of planned", f"{silent:,} silent" if silent else ""]
+    return ["" if share is None else f"{100 * share:.2f} % of planned", f"{silent:,} silent" if silent else ""]
 
 
 def _cpu_detail(field: HeaderField) -> list[str]:
     detail = field.detail
     if not detail:
         return []
-    cores = detail["hosts"][0]["cores"] if detail.get("hosts") else None
+    hosts = len(detail.get("hosts", ()))
+    cores = detail["hosts"][0]["cores"] if hosts else None
     worst = detail.get("worst_core")
     return [
         "highest 5 s",
         f"mean {detail['mean']:.1f} %",
         "" if worst is None else f"worst core {worst:.1f} % over 10 s",
         "" if cores is None else f"of {cores} cores",
+        "" if cores is not None and hosts < 2 else "1 host" if hosts == 1 else f"{hosts} hosts",
         str(detail.get("note", "")),
     ]
 

@@ -76,7 +76,8 @@ def check(
             continue
         first = min(origins, key=lambda name: origins[name])
         last = max(origins, key=lambda name: origins[name])
-        skew_s = (origins[last] - origins[first]) / 1e9
+        slack_ns = max(own.slack_ns for own in ran if own.key.scenario == scenario)
+        skew_s = max(origins[last] - origins[first] - slack_ns, 0) / 1e9  # coarse stamps: at least so much
         window_s = float(max(own.window_s for own in ran if own.key.scenario == scenario))
         allowed_s = min(limits["skew"], limits["share"] * window_s) if window_s > 0 else limits["skew"]
         if skew_s <= allowed_s:

@@ -32,6 +32,7 @@ from auditor.api import (
     LABELS,
     MINIMUM_N,
     PERCENTILES,
+    Counted,
     Declared,
     Errors,
     Finding,
@@ -40,7 +41,6 @@ from auditor.api import (
     NotApplicable,
     Population,
     Rule,
-    Samples,
     Scope,
     percent,
 )
@@ -56,15 +56,15 @@ RULE = Rule(
 )
 
 
-def check(latency: Latency, samples: Samples, declared: Declared, errors: Errors | None) -> Findings:
+def check(latency: Latency, counted: Counted, declared: Declared, errors: Errors | None) -> Findings:
     pooled = latency.pooled
     if not pooled.sent:
         yield NotApplicable("no request was made")
         return
-    files = tuple(one.path for one in samples.by_generator.values())
+    files = counted.files
     causes = _causes(errors)
     objective = declared.error_objective_share
-    failed = len(pooled.failed_ms)
+    failed = pooled.failed
     if objective is not None and failed > Fraction(str(objective)) * pooled.sent:
         most = math.floor(Fraction(str(objective)) * pooled.sent)
         yield Finding(
@@ -93,12 +93,12 @@ def _demand(population: Population) -> tuple[int, int]:
     if population.kind == "offered":
         return population.offered, population.censored
     cut = population.interrupted
-    return population.sent + cut, len(population.failed_ms) + cut
+    return population.sent + cut, population.failed + cut
 
 
 def _first_void(population: Population, *, printed_only: bool) -> str | None:
     n, censored = _demand(population)
-    if not len(population.failed_ms):
+    if not population.failed:
         return None
     for name, p in PERCENTILES:
         if (not printed_only or n >= MINIMUM_N[name]) and censored > _budget(p, n):
@@ -113,7 +113,7 @@ def _budget(p: float, n: int) -> int:
 
 def _finding(scenario: str, population: Population, name: str, files: tuple[str, ...], causes: str) -> Finding:
     n, censored = _demand(population)
-    failed = len(population.failed_ms)
+    failed = population.failed
     void = [LABELS[other] for other, q in PERCENTILES if q >= dict(PERCENTILES)[name]]
     grave = name != "p999"
     target = "p99" if grave else "p999"

@@ -22,6 +22,7 @@ When it is wrong
 """
 
 from auditor.api import (
+    Counted,
     Errors,
     Finding,
     Findings,
@@ -29,7 +30,6 @@ from auditor.api import (
     Limits,
     NotApplicable,
     Rule,
-    Samples,
     count,
 )
 
@@ -45,7 +45,7 @@ RULE = Rule(
 )
 
 
-def check(errors: Errors, samples: Samples, limits: Limits) -> Findings:
+def check(errors: Errors, counted: Counted, limits: Limits) -> Findings:
     if not errors.requests:
         yield NotApplicable("no request was made")
         return
@@ -69,5 +69,5 @@ def check(errors: Errors, samples: Samples, limits: Limits) -> Findings:
         ),
         observed=count(errors.zero_ms, "requests"),
         limit=count(limits["zero_ms"], "requests"),
-        evidence=tuple(one.path for one in samples.by_generator.values()),
+        evidence=counted.files,
     )

@@ -120,7 +120,9 @@ def loss(
             continue
         own, found = timeline.keys[key], iterations.by_key[key]
         windows = (
-            () if delivery is None else delivery.windows.get(str(key)) or delivery.windows.get(key.scenario)
+            ()
+            if delivery is None or delivery.coarse
+            else delivery.windows.get(str(key)) or delivery.windows.get(key.scenario)
         )
         for window in windows or ():
             low, high = own.at_ns(window.from_s), own.at_ns(window.to_s)
@@ -135,7 +137,7 @@ def loss(
             drops = int(found.drop_count[(found.drop_ns >= start) & (found.drop_ns <= end)].sum())
             if drops > structural:
                 return f"{key} dropped {drops:,} iterations within 10 s"
-            if account is None or not account.silent or own.origin_ns is None:
+            if account is None or not account.silent or own.origin_ns is None or own.slack_ns:
                 continue
             slots = np.count_nonzero(_within(one.schedule.slot_times_ns() + own.origin_ns, start, end))
             starts = np.count_nonzero(_within(found.start_ns, start, end))

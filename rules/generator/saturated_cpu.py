@@ -9,6 +9,7 @@ Why it matters
 How it is computed
     The highest mean of consecutive samples that fill 5 s, at least two of them, so that a spike of a single
     sample (a scrape) does not count; and the 95th percentile of the samples. Of all cores, or of the quota.
+    In a linted report: the highest percentage that it gives for the generators, that of a single core left out.
 
 How to fix it
     More cores, or more generators (execution segments), by at least the factor in the finding, and run
@@ -20,7 +21,20 @@ When it is wrong
 
 import math
 
-from auditor.api import Finding, Findings, GeneratorLoad, Limit, Limits, Rule, Scope, Unknown, clock, percent
+from auditor.api import (
+    Finding,
+    Findings,
+    GeneratorLoad,
+    Limit,
+    Limits,
+    LintedReport,
+    NotApplicable,
+    Rule,
+    Scope,
+    Unknown,
+    clock,
+    percent,
+)
 
 RULE = Rule(
     id="GH03",
@@ -62,4 +76,18 @@ def check(load: GeneratorLoad, limits: Limits) -> Findings:
             limit=percent(limits["highest_5s" if peak else "p95"] / 100),
             evidence=(host.path,),
             scope=Scope(generator=host.covers[0] if len(host.covers) == 1 else ""),
+        )
+
+
+def check_report(linted: LintedReport, limits: Limits) -> Findings:
+    found, highest = linted.field("generator_cpu"), linted.number("generator_cpu")
+    if found is None or highest is None:
+        yield NotApplicable("the report has no generator CPU")
+    elif highest > limits["highest_5s"]:
+        yield Finding(
+            message=f"the report itself gives a generator CPU of {highest:g} %",
+            mend=f"use at least {highest / limits['aim']:.2f} times the cores, and run again",
+            observed=percent(highest / 100),
+            limit=percent(limits["highest_5s"] / 100),
+            evidence=(f"{linted.report.path}, {found.where}",),
         )

@@ -9,16 +9,18 @@ Why it matters
 How it is computed
     Sum of the values of `dropped_iterations` in the window, for executors that can drop. "n/a" for executors
     that cannot (looping VUs). Missing if the points file does not reach the planned end: then the absence of
-    drops proves nothing, since k6 does not record them once a run is cut off.
+    drops proves nothing, since k6 does not record them once a run is cut off. In a linted report the field is
+    looked for by its machine name (`dropped_iterations`), else by its label; absent, blank, "-", "TBD" or
+    "NaN" fails. "n/a" is an answer with its reason: "n/a: this executor cannot drop".
 
 How to fix it
     Run the test to its end and keep the whole points file.
 
 When it is wrong
-    It never fails about a run. A run that k6 itself ended early leaves this open even if it had no drop.
+    About a run it never fails. A run that k6 itself ended early leaves this open even if it had no drop.
 """
 
-from auditor.api import Findings, Header, Rule, answered
+from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
 
 RULE = Rule(
     id="HD03",
@@ -33,3 +35,7 @@ RULE = Rule(
 
 def check(header: Header) -> Findings:
     return answered(header, "dropped_iterations")
+
+
+def check_report(linted: LintedReport) -> Findings:
+    return answered_in_report(linted, "dropped_iterations")

@@ -8,17 +8,19 @@ Why it matters
 
 How it is computed
     100 % − idle − iowait of every generator's host over the measurement window, as the highest mean over 5 s.
-    Missing without host metrics, or if they cover less than 95 % of the window of any generator.
+    Missing without host metrics, or if they cover less than 95 % of the window of any generator. In a linted
+    report the field is looked for by its machine name (`generator_cpu`), else by its label; absent, blank,
+    "-", "TBD" or "NaN" fails. "n/a" is none.
 
 How to fix it
     Record `sar -o host.sa 1` on every generator while the test runs, and keep
     `sadf -j host.sa -- -u ALL -P ALL -r ALL > host.sadf.json` beside the points.
 
 When it is wrong
-    It never fails about a run. A container's own CPU is no evidence about the machine it shares.
+    About a run it never fails. A container's own CPU is no evidence about the machine it shares.
 """
 
-from auditor.api import Findings, Header, Rule, answered
+from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
 
 RULE = Rule(
     id="HD04",
@@ -33,3 +35,7 @@ RULE = Rule(
 
 def check(header: Header) -> Findings:
     return answered(header, "generator_cpu")
+
+
+def check_report(linted: LintedReport) -> Findings:
+    return answered_in_report(linted, "generator_cpu")

@@ -11,16 +11,18 @@ How it is computed
     demand counts as slower than anything observed. "n/a" below 368 requests or without any request, "not
     identified" where the rank falls on demand without a latency: both are answers. Missing without a points
     file, or if several protocols have samples and none is named.
+    In a linted report the field is looked for by its machine name (`p99`), else by its label; absent,
+    blank, "-", "TBD" or "NaN" fails. "n/a" is an answer with its reason: "n/a, need 3,688".
 
 How to fix it
-    Record the run with `k6 run --out json=k6.json.gz` and keep the file; a summary keeps no distribution. With
-    several protocols name one: `latency_metric` in k6-audit.toml.
+    Record the run with `k6 run --out json=k6.json.gz` and keep the file; a summary keeps no distribution.
+    With several protocols name one: `latency_metric` in k6-audit.toml.
 
 When it is wrong
-    It never fails about a run. That too much demand has no latency is told by SD01 and ER03.
+    About a run it never fails. That too much demand has no latency is told by SD01 and ER03.
 """
 
-from auditor.api import Findings, Header, Rule, answered
+from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
 
 RULE = Rule(
     id="HD10",
@@ -35,3 +37,7 @@ RULE = Rule(
 
 def check(header: Header) -> Findings:
     return answered(header, "p99")
+
+
+def check_report(linted: LintedReport) -> Findings:
+    return answered_in_report(linted, "p99")

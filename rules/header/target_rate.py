@@ -10,16 +10,18 @@ How it is computed
     Slots of the schedule in the measurement window ÷ its length, summed over generators and open scenarios.
     Where no arrival plan exists, the declared target. A closed model that is declared as such, with its
     reason, answers "none: closed model". Missing where nothing says what was planned.
+    In a linted report the field is looked for by its machine name (`target_rate`), else by its label; absent,
+    blank, "-", "TBD" or "NaN" fails. "none" is an answer with its reason: "none: closed model (one clerk)".
 
 How to fix it
     Keep k6's standard output (the banner) and the output of `k6 inspect --execution-requirements script.js`
     beside the points. For a closed executor declare the target, or use an arrival-rate executor.
 
 When it is wrong
-    It never fails about a run: without evidence the field is open, and so is the verdict.
+    About a run it never fails: without evidence the field is open, and so is the verdict.
 """
 
-from auditor.api import Findings, Header, Rule, answered
+from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
 
 RULE = Rule(
     id="HD01",
@@ -34,3 +36,7 @@ RULE = Rule(
 
 def check(header: Header) -> Findings:
     return answered(header, "target_rate")
+
+
+def check_report(linted: LintedReport) -> Findings:
+    return answered_in_report(linted, "target_rate")

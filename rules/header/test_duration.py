@@ -8,16 +8,17 @@ Why it matters
 How it is computed
     Union of the windows of the measured scenarios on the plan's clock, from startTime + warm-up to the end of
     the plan, or to the part reached of a run that ended early; of several generators the longest. Missing
-    without a points file.
+    without a points file. In a linted report the field is looked for by its machine name (`test_duration`),
+    else by its label; absent, blank, "-", "TBD" or "NaN" fails. "n/a" is none.
 
 How to fix it
     Record the run with `k6 run --out json=k6.json.gz` and keep the file.
 
 When it is wrong
-    It never fails about a run. Whether the window is long enough is another question (SS08).
+    About a run it never fails. Whether the window is long enough is another question (SS08).
 """
 
-from auditor.api import Findings, Header, Rule, answered
+from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
 
 RULE = Rule(
     id="HD05",
@@ -32,3 +33,7 @@ RULE = Rule(
 
 def check(header: Header) -> Findings:
     return answered(header, "test_duration")
+
+
+def check_report(linted: LintedReport) -> Findings:
+    return answered_in_report(linted, "test_duration")

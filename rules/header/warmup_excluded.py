@@ -9,16 +9,18 @@ Why it matters
 How it is computed
     The declared length; 0 s is an answer. Missing if nothing was declared: the tool never chooses a warm-up,
     because automatic truncation deletes incidents.
+    In a linted report the field is looked for by its machine name (`warmup_excluded`), else by its label;
+    absent, blank, "-", "TBD" or "NaN" fails. "n/a" is none.
 
 How to fix it
     Declare it: `--warmup 30s`, `--warmup 0s`, or `warmup = "30s"` in k6-audit.toml.
 
 When it is wrong
-    It never fails about a run. Whether the warm-up is long enough, or hides something, is another question
+    About a run it never fails. Whether the warm-up is long enough, or hides something, is another question
     (SS03, SS06).
 """
 
-from auditor.api import Findings, Header, Rule, answered
+from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
 
 RULE = Rule(
     id="HD06",
@@ -33,3 +35,7 @@ RULE = Rule(
 
 def check(header: Header) -> Findings:
     return answered(header, "warmup_excluded")
+
+
+def check_report(linted: LintedReport) -> Findings:
+    return answered_in_report(linted, "warmup_excluded")

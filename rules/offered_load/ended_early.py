@@ -80,7 +80,7 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
                 )
             continue
         planned_s = Fraction(end.latest_planned_end_ns - end.first_start_ns, NS_PER_S)
-        missing_s = Fraction(end.latest_planned_end_ns - end.last_ns, NS_PER_S)
+        missing_s = Fraction(end.missing_ns, NS_PER_S)
         allowed_s = max(planned_s * _exact(limits["missing_share"]), _exact(limits["missing_s"]))
         stopped = end.stopped if end.ended_early and missing_s > _exact(limits["stopped_s"]) else ""
         if missing_s <= allowed_s and not stopped:

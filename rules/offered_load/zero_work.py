@@ -25,9 +25,11 @@ from collections.abc import Mapping
 
 from auditor.api import (
     Accounting,
+    Counted,
     Declared,
     Finding,
     Findings,
+    Key,
     Limit,
     Limits,
     Quantity,
@@ -74,19 +76,29 @@ PREFIXES = (
 
 
 def check(
-    requests: Requests, accounting: Accounting, samples: Samples, declared: Declared, limits: Limits
+    accounting: Accounting,
+    counted: Counted,
+    requests: Requests | None,
+    samples: Samples | None,
+    declared: Declared,
+    limits: Limits,
 ) -> Findings:
-    files = tuple(one.path for one in samples.by_generator.values())
+    files = counted.files
+    if samples is not None and requests is None:
+        yield Unknown(
+            "several protocols have samples, and none is named",
+            'name one: latency_metric = "http_req_duration" in k6-audit.toml',
+        )
+        return
     made: dict[str, int] = {}
     completed: dict[str, int] = {}
     for key, account in accounting.whole.items():
         if declared.is_support(key.scenario):
             continue
-        own = requests.by_generator.get(key.generator)
-        n = 0 if own is None else int(own.of(key.scenario).sum()) if key.scenario else len(own)
+        n = _made(key, requests, counted)
         made[key.scenario] = made.get(key.scenario, 0) + n
         completed[key.scenario] = completed.get(key.scenario, 0) + account.completed
-    other = _other_protocols(samples, requests.metric)
+    other = _other_protocols(samples, counted, requests.metric if requests is not None else "")
     requests_made, iterations = sum(made.values()), sum(completed.values())
     if requests_made < limits["requests"]:
         measured = [metric for name, metrics in other.items() if name in made or not name for metric in metrics]
@@ -115,7 +127,7 @@ def check(
         )
         return
     for scenario, iterations in completed.items():
-        if iterations and not made[scenario] and not other.get(scenario):
+        if iterations and not made[scenario] and not other.get(scenario) and not other.get(""):
             yield Finding(
                 message=f"{scenario} completed {iterations:,} iterations and made no request",
                 mend=(
@@ -129,10 +141,24 @@ def check(
             )
 
 
-def _other_protocols(samples: Samples, chosen: str) -> Mapping[str, set[str]]:
-    """Scenario -> metrics of protocols other than the chosen one that it has samples of."""
+def _made(key: Key, requests: Requests | None, counted: Counted) -> int:
+    """Requests of one key; of a summary, those of the whole process unless it has the scenario's own."""
+    summary = counted.summaries.get(key.generator)
+    if summary is not None:
+        own_total = summary.value(f"http_reqs{{scenario:{key.scenario}}}", "count")
+        return round(own_total if own_total is not None else summary.value("http_reqs", "count") or 0)
+    own = requests.by_generator.get(key.generator) if requests is not None else None
+    return 0 if own is None else int(own.of(key.scenario).sum()) if key.scenario else len(own)
+
+
+def _other_protocols(samples: Samples | None, counted: Counted, chosen: str) -> Mapping[str, set[str]]:
+    """Scenario -> metrics of protocols other than the chosen one that it has samples of ("" in a summary)."""
     found: dict[str, set[str]] = {}
-    for own in samples.by_generator.values():
+    for summary in counted.summaries.values():
+        foreign_names = {name for name in summary.metrics if name.startswith(PREFIXES) and name != chosen}
+        if foreign_names:
+            found.setdefault("", set()).update(foreign_names)
+    for own in samples.by_generator.values() if samples is not None else ():
         foreign = {i for i, name in enumerate(own.metrics) if name.startswith(PREFIXES) and name != chosen}
         scenario_of = own.tag("scenario")
         for metric, tagset in zip(own.series_metric.tolist(), own.series_tagset.tolist(), strict=True):

@@ -26,6 +26,7 @@ from auditor.api import (
     LOOPING_EXECUTORS,
     Accounting,
     Backlog,
+    Counted,
     Finding,
     Findings,
     Iterations,
@@ -35,7 +36,6 @@ from auditor.api import (
     NotApplicable,
     Plan,
     Rule,
-    Samples,
     Scope,
     Timeline,
     Unknown,
@@ -65,7 +65,7 @@ def check(
     plan: Plan,
     timeline: Timeline,
     iterations: Iterations,
-    samples: Samples,
+    counted: Counted,
     backlog: Backlog | None,
     limits: Limits,
 ) -> Findings:
@@ -98,7 +98,7 @@ def check(
             mend=_mend(keys, plan, backlog),
             observed=count(dropped, "iterations"),
             limit=count(limits["dropped"], "iterations"),
-            evidence=tuple(one.path for one in samples.by_generator.values()),
+            evidence=counted.files,
             scope=Scope(scenario=scenario),
         )
     if unsure and not found:

@@ -68,7 +68,8 @@ def check(
     share = Fraction(str(limits["share"]))
     most = sum(known) * share
     complete = len(known) == len(counted)
-    files = tuple(g.options.path for g in evidence.generators if g.options is not None)
+    told = [g.source_of("thresholds") for g in evidence.generators]
+    files = tuple(source.path for source in told if source is not None)
     mend = _mend(most, budget.processes) if complete else "add a threshold on dropped_iterations"
     if budget.passing is None:
         yield Finding(

@@ -15,6 +15,8 @@ How it is computed
     if p99 or a lower one is not identified, a warning if only p99.9 is not. Over all scenarios together,
     whatever n is; and per scenario, for the percentiles that have enough samples to be printed. Drops are the
     sum of the values of `dropped_iterations`, not the number of its lines.
+    In a linted report: dropped iterations ÷ (target rate × duration) against the percentiles that have a
+    number.
 
 How to fix it
     Mend what caused the drops: more VUs (SD06), a generator that keeps up (GH03). If the system is too slow for
@@ -33,15 +35,16 @@ from auditor.api import (
     MINIMUM_N,
     PERCENTILES,
     Accounting,
+    Counted,
     Declared,
     Finding,
     Findings,
     Latency,
+    LintedReport,
     NotApplicable,
     Plan,
     Population,
     Rule,
-    Samples,
     Scope,
     Unknown,
     percent,
@@ -59,9 +62,9 @@ RULE = Rule(
 
 
 def check(
-    latency: Latency, plan: Plan, accounting: Accounting, samples: Samples, declared: Declared
+    latency: Latency, plan: Plan, accounting: Accounting, counted: Counted, declared: Declared
 ) -> Findings:
-    files = tuple(one.path for one in samples.by_generator.values())
+    files = counted.files
     if latency.pooled.dropped > 0:
         name = latency.pooled.first_unidentified()
         if name is not None:
@@ -91,7 +94,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
         f"{population.dropped:,} iterations dropped",
         f"{population.silent:,} silent" if population.silent else "",
         f"{population.interrupted:,} interrupted" if population.interrupted else "",
-        f"{len(population.failed_ms):,} requests failed" if len(population.failed_ms) else "",
+        f"{population.failed:,} requests failed" if population.failed else "",
     ]
     grave = name != "p999"
     target = "p99" if grave else "p999"
@@ -123,3 +126,28 @@ def _budget(p: float, n: int) -> int:
 
 def _listed(labels: list[str]) -> str:
     return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
+
+
+def check_report(linted: LintedReport) -> Findings:
+    dropped, target = linted.number("dropped_iterations"), linted.number("target_rate")
+    length_s = linted.number("test_duration")
+    shown = linted.percentiles()
+    if not dropped or not shown:
+        yield NotApplicable("the report has no dropped iterations, or no percentile")
+        return
+    if not target or not length_s:
+        yield NotApplicable("without target rate and duration the share of the drops is not known")
+        return
+    share = dropped / (target * length_s)
+    void = [name for name, p in PERCENTILES if name in shown and share >= float(1 - Fraction(str(p)))]
+    if void:
+        yield Finding(
+            message=f"the report itself says that {dropped:,.0f} of {target * length_s:,.0f} planned "
+            f"iterations were dropped ({share:.2%}), and gives {_listed([LABELS[name] for name in void])} of "
+            "the others",
+            mend='write "not identified" for them, or mend what dropped the starts and run again',
+            observed=percent(share),
+            limit=percent(float(1 - Fraction(str(dict(PERCENTILES)[void[0]])))),
+            evidence=(linted.report.path,),
+            severity="warning" if void == ["p999"] else "invalid",
+        )

@@ -22,6 +22,7 @@ When it is wrong
 
 from auditor.api import (
     Accounting,
+    Counted,
     Declared,
     Finding,
     Findings,
@@ -30,7 +31,6 @@ from auditor.api import (
     NotApplicable,
     Plan,
     Rule,
-    Samples,
     Scope,
     Unknown,
     count,
@@ -50,7 +50,7 @@ RULE = Rule(
 )
 
 
-def check(accounting: Accounting, plan: Plan, samples: Samples, declared: Declared, limits: Limits) -> Findings:
+def check(accounting: Accounting, plan: Plan, counted: Counted, declared: Declared, limits: Limits) -> Findings:
     known = False
     for key, account in accounting.whole.items():
         one = plan.keys.get(key)
@@ -61,7 +61,6 @@ def check(accounting: Accounting, plan: Plan, samples: Samples, declared: Declar
             continue
         dropped = account.dropped or 0
         most = account.planned + account.allowance
-        own = samples.by_generator.get(key.generator)
         yield Finding(
             message=(
                 f"{key}: {account.started:,} starts and {dropped:,} drops are {account.started + dropped:,}, "
@@ -74,7 +73,7 @@ def check(accounting: Accounting, plan: Plan, samples: Samples, declared: Declar
             ),
             observed=count(account.started + dropped, "starts and drops"),
             limit=count(most, "planned, with allowance"),
-            evidence=(*((own.path,) if own is not None else ()), one.source),
+            evidence=(*counted.file(key.generator), one.source),
             scope=Scope(key.generator, key.scenario),
         )
     unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]

@@ -24,6 +24,7 @@ from fractions import Fraction
 
 from auditor.api import (
     Accounting,
+    Counted,
     Declared,
     Finding,
     Findings,
@@ -32,7 +33,6 @@ from auditor.api import (
     NotApplicable,
     Plan,
     Rule,
-    Samples,
     Scope,
     Unknown,
     count,
@@ -50,7 +50,7 @@ RULE = Rule(
 )
 
 
-def check(accounting: Accounting, plan: Plan, samples: Samples, declared: Declared, limits: Limits) -> Findings:
+def check(accounting: Accounting, plan: Plan, counted: Counted, declared: Declared, limits: Limits) -> Findings:
     known = False
     for key, account in accounting.whole.items():
         one = plan.keys.get(key)
@@ -60,7 +60,6 @@ def check(accounting: Accounting, plan: Plan, samples: Samples, declared: Declar
         if not account.silent:
             continue
         most = account.planned * Fraction(str(limits["silent_share"]))
-        own = samples.by_generator.get(key.generator)
         yield Finding(
             message=(
                 f"{key}: {account.silent:,} of {account.planned:,} planned starts were neither made "
@@ -73,7 +72,7 @@ def check(accounting: Accounting, plan: Plan, samples: Samples, declared: Declar
             ),
             observed=count(account.silent, "iterations"),
             limit=count(account.allowance, "iterations"),
-            evidence=(*((own.path,) if own is not None else ()), one.source),
+            evidence=(*counted.file(key.generator), one.source),
             scope=Scope(key.generator, key.scenario),
             severity="invalid" if account.silent > most else "warning",
         )

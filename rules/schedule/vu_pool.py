@@ -24,7 +24,9 @@ When it is wrong
 import math
 
 from auditor.api import (
+    FINE_STAMP_MEND,
     Backlog,
+    Counted,
     Delivery,
     Finding,
     Findings,
@@ -34,7 +36,6 @@ from auditor.api import (
     NotApplicable,
     Plan,
     Rule,
-    Samples,
     Scope,
     Unknown,
     VuPool,
@@ -66,26 +67,29 @@ def check(
     backlog: Backlog,
     delivery: Delivery,
     plan: Plan,
-    samples: Samples,
+    counted: Counted,
     load_lost: LoadLost | None,
     limits: Limits,
 ) -> Findings:
     for key, pool in backlog.pools.items():
         short = pool.needed_vus > pool.max_vus * limits["needed_share"]
-        pinned = pool.pinned_s >= limits["pinned_s"]
+        pinned = pool.pinned_s is not None and pool.pinned_s >= limits["pinned_s"]
         if not short and not pinned:
+            if pool.pinned_s is None:
+                yield Unknown(
+                    f"the stamps are too coarse to say how long the VUs of {key} were busy", FINE_STAMP_MEND
+                )
             continue
         lost = load_lost.of(key.scenario) if load_lost is not None else ""
-        own = samples.by_generator.get(key.generator)
         yield Finding(
             message=f"{key}: {_words(pool, plan)}{f'; {lost}' if lost else ''}",
             mend=(
                 f"set maxVUs and preAllocatedVUs to at least {_enough(pool):,} (now {pool.max_vus:,}): peak "
                 "rate × mean iteration of the worst 10 s, and a fifth in reserve"
             ),
-            observed=count(math.ceil(pool.needed_vus), "VUs") if short else seconds(pool.pinned_s),
+            observed=count(math.ceil(pool.needed_vus), "VUs") if short else seconds(pool.pinned_s or 0.0),
             limit=count(pool.max_vus, "VUs") if short else seconds(limits["pinned_s"]),
-            evidence=(*((own.path,) if own is not None else ()), plan.keys[key].source),
+            evidence=(*counted.file(key.generator), plan.keys[key].source),
             scope=Scope(key.generator, key.scenario),
             severity="invalid" if lost else "warning",
         )
@@ -104,14 +108,15 @@ def check(
 def _words(pool: VuPool, plan: Plan) -> str:
     schedule = plan.keys[pool.key].schedule
     peak = float(schedule.peak_per_s) if schedule is not None else 0.0
-    busy = f"at least 95 % of its {pool.max_vus:,} VUs were busy for {pool.pinned_s:.1f} s"
+    pinned_s = pool.pinned_s or 0.0
+    busy = f"at least 95 % of its {pool.max_vus:,} VUs were busy for {pinned_s:.1f} s"
     if pool.needed_vus <= pool.max_vus or not peak:
         return busy
     law = (
         f"{peak:,.4g} iterations/s of {pool.needed_vus / peak:.3g} s each (the mean of its worst 10 s) need "
         f"{math.ceil(pool.needed_vus):,} VUs, and maxVUs is {pool.max_vus:,}"
     )
-    return f"{law}; {busy}" if pool.pinned_s >= 0.05 else law
+    return f"{law}; {busy}" if pinned_s >= 0.05 else law
 
 
 def _enough(pool: VuPool) -> int:

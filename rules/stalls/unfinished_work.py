@@ -27,7 +27,9 @@ from fractions import Fraction
 
 from auditor.api import (
     LABELS,
+    PERCENTILES,
     Accounting,
+    Counted,
     Finding,
     Findings,
     Iterations,
@@ -37,10 +39,10 @@ from auditor.api import (
     Limits,
     Plan,
     Rule,
-    Samples,
     Scope,
     Timeline,
     count,
+    identified,
 )
 
 RULE = Rule(
@@ -63,12 +65,10 @@ def check(
     iterations: Iterations,
     plan: Plan,
     timeline: Timeline,
-    samples: Samples,
+    counted: Counted,
     latency: Latency | None,
     limits: Limits,
 ) -> Findings:
-    lost = latency.pooled.first_unidentified() if latency is not None else None
-    grave = lost is not None and lost != "p999"
     keys = [k for k in accounting.whole if k not in plan.keys or not plan.keys[k].support]
     for scenario in dict.fromkeys(key.scenario for key in keys):
         mine = [key for key in keys if key.scenario == scenario]
@@ -76,6 +76,8 @@ def check(
         silent = sum(at_the_end(key, accounting, plan, timeline, limits) for key in mine)
         if interrupted + silent <= limits["unfinished"]:
             continue
+        lost, share = _unknowable(latency, scenario)
+        grave = lost is not None and lost != "p999"
         parts = []
         if interrupted:
             verb = "iteration was" if interrupted == 1 else "iterations were"
@@ -86,8 +88,7 @@ def check(
                 f"{silent:,} {verb} the last {limits['last']:g} s neither made nor recorded as dropped"
             )
         message = f"{' and '.join(parts)}: work without a latency"
-        if grave and latency is not None:
-            share = latency.pooled.censored_share
+        if grave:
             message += f"; with all other lost demand ({share:.2%}) {LABELS[lost or 'p50']} cannot be told"
         graceful = max((float(plan.keys[k].graceful_stop_s) for k in mine if k in plan.keys), default=30.0)
         slowest = max(
@@ -108,10 +109,28 @@ def check(
             mend=mend,
             observed=count(interrupted + silent, "iterations"),
             limit=count(limits["unfinished"], "iterations"),
-            evidence=tuple(samples.by_generator[g].path for g in generators if g in samples.by_generator),
+            evidence=tuple(path for g in generators for path in counted.file(g)),
             scope=Scope(scenario=scenario),
             severity="invalid" if grave else "warning",
         )
+
+
+def _unknowable(latency: Latency | None, scenario: str) -> tuple[str | None, float]:
+    """The lowest percentile that lost demand makes unknowable, of the whole run or of the scenario alone, and
+    the share of that demand. In a closed model the demand is what was sent and what was cut off."""
+    if latency is None:
+        return None, 0.0
+    pooled = latency.pooled
+    own = latency.by_scenario.get(scenario, pooled)
+    for population in (pooled, own):
+        lost = population.first_unidentified()
+        if lost is not None and lost != "p999":
+            return lost, population.censored_share
+    if own.kind == "sent":
+        censored, n = own.failed + own.interrupted, own.sent + own.interrupted
+        lost = next((name for name, p in PERCENTILES if n and not identified(p, n, censored)), None)
+        return lost, censored / n if n else 0.0
+    return pooled.first_unidentified(), pooled.censored_share
 
 
 def at_the_end(

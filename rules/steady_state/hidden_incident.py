@@ -1,15 +1,16 @@
 """
 What it checks
-    Whether the part that is excluded as warm-up, after the ramp-up, hides an incident.
+    Whether the parts that are excluded, as warm-up after the ramp-up and as ramp-down, hide an incident.
 
 Why it matters
     A warm-up a little longer than it need be is the easiest way to lose a stall: declare 60 s instead of 30,
     and the report is clean. What was cut must have been uneventful, or be named.
 
 How it is computed
-    Per generator and scenario the excluded part runs from the end of the ramp-up (0 s if there is none) to the
-    end of the warm-up. It fails on a stall in it (a gap between completions as CO02 defines it), and if dropped
-    and failed demand there is 1 % or more of the demand offered there. Offered = slots × requests per
+    Per generator and scenario the excluded parts run from the end of the ramp-up (0 s if there is none) to the
+    end of the warm-up, and over a declared ramp-down. Each fails on a stall in it (a gap between completions as
+    CO02 defines it, or as long a time before the first completion), and if dropped, failed and (at the end)
+    interrupted demand there is 1 % or more of the demand offered there. Offered = slots × requests per
     iteration, or the requests made where there is no schedule. Drops up to maxVUs − preAllocatedVUs are not
     counted: each VU that k6 allocates while running costs one start.
 
@@ -22,9 +23,12 @@ When it is wrong
 """
 
 from fractions import Fraction
+from typing import NamedTuple
 
 from auditor.api import (
+    FINE_STAMP_MEND,
     Accounting,
+    Counted,
     Declared,
     Finding,
     Findings,
@@ -38,7 +42,6 @@ from auditor.api import (
     Plan,
     Requests,
     Rule,
-    Samples,
     Scope,
     Stalls,
     Timeline,
@@ -50,7 +53,7 @@ from auditor.api import (
 RULE = Rule(
     id="SS06",
     slug="hidden-incident",
-    title="The warm-up hides an incident",
+    title="What is excluded hides an incident",
     severity="invalid",
     since="0.1",
     limits=(Limit("lost_share", 0.01, "share of the demand offered there", "own: as load lost"),),
@@ -65,7 +68,7 @@ def check(
     accounting: Accounting,
     iterations: Iterations,
     requests: Requests,
-    samples: Samples,
+    counted: Counted,
     latency: Latency | None,
     stalls: Stalls | None,
     limits: Limits,
@@ -73,7 +76,7 @@ def check(
     if declared.warmup_s is None:
         yield Unknown("no warm-up was declared (0 s is an answer)", "declare it: --warmup 30s, or --warmup 0s")
         return
-    if declared.warmup_s == 0:
+    if declared.warmup_s == 0 and declared.ramp_down_s == 0:
         yield NotApplicable("nothing is excluded: the warm-up is 0 s")
         return
     for key in accounting.whole:
@@ -87,48 +90,76 @@ def check(
                 "--execution-requirements script.js`",
             )
             continue
-        from_s = (one.schedule.ramp_end_s if one.schedule is not None else None) or Fraction(0)
-        to_s = min(declared.warmup_s, timeline.keys[key].reached_s)
-        if from_s >= to_s or timeline.keys[key].origin_ns is None:
+        clock = timeline.keys[key]
+        if clock.origin_ns is None:
             continue
-        if stalls is None:
-            yield Unknown(
-                "the stamps are too coarse to see a stall in the excluded part",
-                "record with fine stamps (the JSON output has them)",
-            )
-        path = samples.by_generator[key.generator].path if key.generator in samples.by_generator else ""
-        part = f"the excluded {float(from_s):g}–{float(to_s):g} s"
-        for stall in stalls.found if stalls is not None else ():
-            if stall.key == key and stall.offset_s < to_s and stall.offset_s + stall.length_s > from_s:
+        ramp_end_s = (one.schedule.ramp_end_s if one.schedule is not None else None) or Fraction(0)
+        excluded = [_Part(ramp_end_s, min(declared.warmup_s, clock.reached_s), "--warmup", 0)]
+        if clock.cut_right:
+            # Iterations cut off at the scenario's end are part of what a ramp-down leaves out.
+            excluded.append(_Part(clock.to_s, clock.reached_s, "ramp_down", iterations.by_key[key].interrupted))
+        files = counted.file(key.generator)
+        for part in excluded:
+            if part.from_s >= part.to_s:
+                continue
+            if stalls is None:
+                yield Unknown(
+                    "the stamps are too coarse to see a stall in the excluded part",
+                    FINE_STAMP_MEND,
+                )
+            for stall in (*stalls.found, *stalls.cold_starts) if stalls is not None else ():
+                end_s = stall.offset_s + stall.length_s
+                if stall.key == key and stall.offset_s < part.to_s and end_s > part.from_s:
+                    yield Finding(
+                        message=(
+                            f"{key}: {part} hold a stall: nothing completed for {stall.length_s:.1f} s from "
+                            f"{stall.offset_s:.1f} s on"
+                        ),
+                        mend=part.mend,
+                        observed=seconds(stall.length_s),
+                        limit=seconds(stall.limit_s),
+                        evidence=files,
+                        scope=Scope(key.generator, key.scenario),
+                    )
+            population = latency.by_scenario.get(key.scenario) if latency is not None else None
+            each = Fraction((population.requests_per_iteration if population is not None else None) or 1)
+            offered, dropped, failed = _lost(key, one, timeline, iterations, requests, part, each)
+            lost = (dropped + part.interrupted) * each + failed
+            if lost and lost >= offered * Fraction(str(limits["lost_share"])):
+                share = float(lost / offered) if offered else 1.0
+                cut = f", {part.interrupted:,} iterations were cut off" if part.interrupted else ""
                 yield Finding(
                     message=(
-                        f"{key}: {part} hold a stall: nothing completed for {stall.length_s:.1f} s from "
-                        f"{stall.offset_s:.1f} s on"
+                        f"{key}: in {part} {failed:,} requests failed and {dropped:,} starts were dropped "
+                        f"beyond the allocation of VUs{cut}, {share * 100:.1f} % of the "
+                        f"{float(offered):,.0f} requests offered there"
                     ),
-                    mend=_mend(from_s),
-                    observed=seconds(stall.length_s),
-                    limit=seconds(stall.limit_s),
-                    evidence=(path,),
+                    mend=part.mend,
+                    observed=percent(share),
+                    limit=percent(limits["lost_share"]),
+                    evidence=files,
                     scope=Scope(key.generator, key.scenario),
                 )
-        population = latency.by_scenario.get(key.scenario) if latency is not None else None
-        each = Fraction((population.requests_per_iteration if population is not None else None) or 1)
-        offered, dropped, failed = _lost(key, one, timeline, iterations, requests, from_s, to_s, each)
-        lost = dropped * each + failed
-        if lost and lost >= offered * Fraction(str(limits["lost_share"])):
-            share = float(lost / offered) if offered else 1.0
-            yield Finding(
-                message=(
-                    f"{key}: in {part} {failed:,} requests failed and {dropped:,} starts were dropped beyond "
-                    f"the allocation of VUs, {share * 100:.1f} % of the {float(offered):,.0f} requests "
-                    "offered there"
-                ),
-                mend=_mend(from_s),
-                observed=percent(share),
-                limit=percent(limits["lost_share"]),
-                evidence=(path,),
-                scope=Scope(key.generator, key.scenario),
-            )
+
+
+class _Part(NamedTuple):
+    """A stretch of a scenario's clock that a declaration excludes."""
+
+    from_s: Fraction
+    to_s: Fraction
+    declared_as: str
+    interrupted: int
+
+    def __str__(self) -> str:
+        return f"the excluded {float(self.from_s):g}–{float(self.to_s):g} s"
+
+    @property
+    def mend(self) -> str:
+        how = f"declare --warmup {float(self.from_s):g}s" if self.declared_as == "--warmup" else "exclude less"
+        return (
+            f"{how}, so that it counts; or mend the cause and run again; or waive SS06 with the reason why it "
+            "does not matter"
+        )
 
 
 def _lost(
@@ -137,13 +168,13 @@ def _lost(
     timeline: Timeline,
     iterations: Iterations,
     requests: Requests,
-    from_s: Fraction,
-    to_s: Fraction,
+    part: _Part,
     each: Fraction,
 ) -> tuple[Fraction, int, int]:
     """(requests offered, drops beyond the allocation of VUs, failed requests) between two offsets."""
     clock, found = timeline.keys[key], iterations.by_key[key]
-    low, high = clock.at_ns(from_s), clock.at_ns(to_s)
+    # Coarse stamps: what may lie outside of the excluded part is not held against it.
+    low, high = clock.at_ns(part.from_s) + clock.slack_ns, clock.at_ns(part.to_s) - clock.slack_ns
     drops = int(found.drop_count[(found.drop_ns >= low) & (found.drop_ns < high)].sum())
     structural = max((one.max_vus or 0) - (one.pre_allocated_vus or 0), 0) if one.is_open else 0
     own = requests.by_generator.get(key.generator)
@@ -151,12 +182,7 @@ def _lost(
     if own is not None:
         inside = own.of(key.scenario) & (own.start_ns >= low) & (own.start_ns < high)
         made, failed = int(inside.sum()), int((inside & own.failed).sum())
-    offered = Fraction(made) if one.schedule is None else one.schedule.slots_between(from_s, to_s) * each
-    return offered, max(drops - structural, 0), failed
-
-
-def _mend(from_s: Fraction) -> str:
-    return (
-        f"declare --warmup {float(from_s):g}s, so that it counts; or mend the cause and run again; or waive "
-        "SS06 with the reason why it does not matter"
+    offered = (
+        Fraction(made) if one.schedule is None else one.schedule.slots_between(part.from_s, part.to_s) * each
     )
+    return offered, max(drops - structural, 0), failed

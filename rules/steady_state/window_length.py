@@ -24,6 +24,7 @@ import math
 
 from auditor.api import (
     Accounting,
+    Counted,
     Declared,
     Finding,
     Findings,
@@ -33,7 +34,6 @@ from auditor.api import (
     Plan,
     Quantity,
     Rule,
-    Samples,
     Severity,
     Timeline,
     count,
@@ -61,7 +61,7 @@ def check(
     timeline: Timeline,
     accounting: Accounting,
     plan: Plan,
-    samples: Samples,
+    counted: Counted,
     declared: Declared,
     limits: Limits,
 ) -> Findings:
@@ -90,7 +90,7 @@ def check(
         mend=_mend(timeline, window_s, wanted_s, planned, limits["least_planned"], capacity=capacity),
         observed=observed if window_s > 0 else Quantity(0.0, "s", "0 s"),
         limit=limit,
-        evidence=tuple(one.path for one in samples.by_generator.values()),
+        evidence=counted.files,
         severity=severity,
     )
 

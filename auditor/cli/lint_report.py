@@ -1,0 +1,110 @@
+"""`k6-audit lint report.html`: lint a report instead of a run, alone or against the run beside it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from auditor.errors import AuditError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from auditor.engine.audit import Audit
+    from auditor.engine.report_audit import ReportAudit
+    from auditor.evidence import ReportEvidence
+
+FORMATS = ("text", "json")
+
+
+def is_report_target(targets: Sequence[Path]) -> bool:
+    """Whether the one target is a report, by its content."""
+    if len(targets) != 1 or not targets[0].is_file():
+        return False
+    from auditor.ingest.report.reader import is_report
+
+    return is_report(targets[0])
+
+
+def lint_report(
+    path: Path,
+    *,
+    audit_run: Callable[[dict[str, tuple[object, str]]], Audit] | None,
+    extra_rules: list[Path],
+    config: Path | None,
+    no_config: bool,
+    overrides: dict[str, tuple[object, str]],
+) -> ReportAudit:
+    """Read a report and judge it; ``audit_run`` audits the run beside it with the overrides given."""
+    from auditor.engine.loader import load_rules
+    from auditor.engine.policy import find_config, load_policy
+    from auditor.engine.report_audit import audit_report
+    from auditor.ingest.report.reader import read_report
+
+    report = read_report(path)
+    rules = load_rules(extra_rules)
+    if audit_run is not None:
+        run = audit_run(overrides)
+        if run.policy.declared.warmup_s is None and (said := _warmup(report)) is not None:
+            run = audit_run({**overrides, "warmup": (said, path.name)})
+        return audit_report(report, run.policy, rules, run)
+    if config is not None and not config.is_file():
+        raise AuditError("no such config file", where=str(config))
+    found = None if no_config else config or find_config(path) or find_config(Path.cwd())
+    return audit_report(report, load_policy(found, overrides, rules), rules)
+
+
+def _warmup(report: ReportEvidence) -> str | None:
+    """The warm-up that the report declares, as an option would."""
+    found = report.fields.get("warmup_excluded")
+    if found is None or found.answer != "value" or found.value is None or not 0 <= found.value < 1e9:
+        return None
+    return f"{found.value:.6f}".rstrip("0").rstrip(".") + "s"
+
+
+def write(
+    lint: ReportAudit,
+    kind: str,
+    files: list[tuple[str, Path]],
+    console: Console,
+    *,
+    exit_zero: bool,
+    fail_on_warning: bool,
+) -> None:
+    """Write what was asked for, and exit."""
+    from auditor.output.files import write_whole
+    from auditor.output.report_lint import render
+
+    if kind not in FORMATS:
+        raise AuditError(f"no {kind} of a linted report", where="--format", mend="use text or json")
+    for name, path in files:
+        write_whole(path, _rendered(lint, name))
+    if kind == "text":
+        render(lint, console)
+    else:
+        sys.stdout.write(_rendered(lint, kind))
+    code = lint.exit_code
+    if code == 0 and fail_on_warning and lint.failed("warning"):
+        code = 1
+    raise typer.Exit(0 if exit_zero else code)
+
+
+def _rendered(lint: ReportAudit, kind: str) -> str:
+    if kind == "json":
+        from auditor.output.report_lint import as_json
+
+        return as_json(lint)
+    import io
+
+    from rich.console import Console
+
+    from auditor.output.report_lint import render
+
+    out = io.StringIO()
+    render(lint, Console(file=out, width=120, highlight=False, markup=False, emoji=False))
+    return out.getvalue()

@@ -1,0 +1,105 @@
+"""`k6-audit signoff TARGET... --by NAME -o signoff.json`: state that a run was found VALID, and by whom."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from auditor.cli import options
+from auditor.cli.lint import run_audit
+from auditor.errors import AuditError
+
+if TYPE_CHECKING:
+    from auditor.engine.audit import Audit
+    from auditor.engine.report_audit import ReportAudit
+
+
+def signoff(
+    target: Annotated[
+        list[Path],
+        typer.Argument(help="The run's folder, or several generators' folders.", show_default=False),
+    ],
+    by: Annotated[str, typer.Option("--by", help="Who signs off.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write it.", show_default=False)],
+    report: Annotated[
+        Path | None, typer.Option(help="The run's report: it is compared and signed too.", show_default=False)
+    ] = None,
+    warmup: options.Warmup = None,
+    target_rate: options.TargetRate = None,
+    host: options.Host = None,
+    rules: options.Rules = None,
+    config: options.Config = None,
+    no_config: options.NoConfig = False,
+    debug: options.Debug = False,
+) -> None:
+    """Sign a VALID run off; refuse any other, naming the rules in the way."""
+    from auditor.engine.loader import rules_digest
+    from auditor.output.files import write_whole
+    from auditor.output.words import plain
+    from auditor.signoff.refusal import refusal
+    from auditor.signoff.statement import SignedWith, build, render
+
+    if not by.strip():
+        raise AuditError("nobody signs", where="--by", mend="name who signs off")
+    if report is not None and not report.is_file():
+        raise AuditError("no such report", where=str(report))
+    given = {
+        "warmup": warmup,
+        "targetRate": target_rate,
+        "hosts": [path.name for path in host or []],
+        "rules": [path.name for path in rules or []],
+        "noConfig": no_config,
+    }
+    result = audit_to_sign(target, host or [], rules or [], config, given)
+    lint = lint_beside(report, result, rules or [])
+    refused = refusal(result, lint)
+    if refused is not None:
+        typer.echo(plain(f"refused: {refused.headline}; nothing was written", 2000))
+        for reason in refused.reasons:
+            typer.echo(f"  {plain(reason, 2000)}")
+        raise typer.Exit(refused.exit_code)
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    statement = build(result, lint, SignedWith(by.strip(), now, given), rules_digest(rules or []))
+    write_whole(output, render(statement))
+    subjects = len(statement["subject"])
+    typer.echo(
+        f"signed off by {plain(by.strip(), 200)}: {result.verdict_words}, {statement['predicate']['result']}, "
+        f"{subjects} files by SHA-256"
+    )
+    typer.echo(f"wrote {plain(str(output))} (unsigned: digests, no signature)")
+
+
+def audit_to_sign(
+    targets: list[Path],
+    hosts: list[Path],
+    rules: list[Path],
+    config: Path | None,
+    given: dict[str, Any],
+) -> Audit:
+    """The audit of a sign-off: with the options that it records, and with the declarations required."""
+    return run_audit(
+        targets,
+        hosts=hosts,
+        extra_rules=rules,
+        config=config,
+        no_config=bool(given.get("noConfig")),
+        overrides={
+            "warmup": (given.get("warmup"), "--warmup"),
+            "target_rate": (given.get("targetRate"), "--target-rate"),
+            "signing": (True, "signoff"),
+        },
+    )
+
+
+def lint_beside(report: Path | None, run: Audit, rules: list[Path]) -> ReportAudit | None:
+    """The report judged against the run."""
+    if report is None:
+        return None
+    from auditor.engine.loader import load_rules
+    from auditor.engine.report_audit import audit_report
+    from auditor.ingest.report.reader import read_report
+
+    return audit_report(read_report(report), run.policy, load_rules(rules), run)

@@ -1,0 +1,119 @@
+"""`k6-audit verify signoff.json --run DIR`: recompute everything that a sign-off states."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from auditor.cli import options
+from auditor.cli.signoff import audit_to_sign, lint_beside
+from auditor.errors import AuditError
+
+if TYPE_CHECKING:
+    from auditor.signoff.verify import Difference, Read
+
+
+def verify(
+    signoff: Annotated[Path, typer.Argument(help="The sign-off.", show_default=False)],
+    run: Annotated[
+        list[Path], typer.Option(help="The run that was signed off. Repeatable.", show_default=False)
+    ],
+    report: Annotated[
+        Path | None, typer.Option(help="The report that was signed too.", show_default=False)
+    ] = None,
+    host: options.Host = None,
+    rules: options.Rules = None,
+    config: options.Config = None,
+    debug: options.Debug = False,
+) -> None:
+    """Verify a sign-off: inputs, report, verdict, header, rules, waivers and policy, all recomputed."""
+    from auditor.output.words import plain
+    from auditor.signoff.verify import NoStatement, read
+
+    if not signoff.is_file():
+        raise AuditError("no such sign-off", where=str(signoff))
+    for path in (*run, *([report] if report is not None else [])):
+        if not path.exists():
+            raise AuditError("no such file or folder", where=str(path))
+    try:
+        stated = read(signoff.read_bytes())
+    except NoStatement as error:
+        typer.echo(f"NOT VERIFIED  {plain(str(signoff))}")
+        typer.echo(f"  statement: {plain(str(error))}")
+        raise typer.Exit(1) from None
+    differences = [*stated.differences, *_recomputed(stated, run, report, host or [], rules or [], config)]
+    if differences:
+        typer.echo(f"NOT VERIFIED  {plain(str(signoff))}, unsigned")
+        for one in differences:
+            typer.echo(f"  {plain(one.what, 200)}: {plain(one.said)}")
+        raise typer.Exit(1)
+    predicate = stated.statement["predicate"]
+    typer.echo(
+        f"VERIFIED  {plain(str(signoff))}: {predicate['verdictWords']}, {predicate['result']}, signed off by "
+        f"{plain(stated.signed.by, 200)} at {plain(stated.signed.time)}, unsigned"
+    )
+    typer.echo(f"  {len(stated.statement['subject'])} files have the digests that were signed")
+
+
+def _recomputed(
+    stated: Read,
+    run: list[Path],
+    report: Path | None,
+    hosts: list[Path],
+    rules: list[Path],
+    config: Path | None,
+) -> list[Difference]:
+    from auditor.engine.loader import rules_digest
+    from auditor.signoff.refusal import refusal
+    from auditor.signoff.statement import build
+    from auditor.signoff.verify import Difference, expired, inputs_now, members, other_rules
+
+    found: list[Difference] = []
+    reports = {} if report is None else {_name(stated, report): hashlib.sha256(report.read_bytes()).hexdigest()}
+    found += inputs_now(stated.reports, reports, "report")
+    found += expired(stated.statement, datetime.datetime.now(datetime.UTC).date())
+    try:
+        result = audit_to_sign(run, hosts, rules, config, dict(stated.signed.options))
+    except AuditError as error:
+        there = {name: sha256 for name in stated.inputs if (sha256 := _digest(name, run)) is not None}
+        found += inputs_now(stated.inputs, there)
+        return [*found, Difference("run", f"it cannot be audited: {error}")]
+    found += inputs_now(stated.inputs, {s.path: s.sha256 for s in result.evidence.sources})
+    lint = lint_beside(report, result, rules)
+    now = build(result, lint, stated.signed, rules_digest(rules))
+    if (refused := refusal(result, lint)) is not None:
+        found.append(Difference("sign-off", f"it would be refused: {refused.headline}"))
+    found += other_rules(stated.statement, now)
+    if not any(one.what.startswith(("input", "report")) for one in found):
+        found += _subjects_as_written(stated, now)
+    return [*found, *members(stated.statement, now)]
+
+
+def _subjects_as_written(stated: Read, now: dict[str, Any]) -> list[Difference]:
+    """The list of subjects itself: an entry in another form is told by neither its name nor its digest."""
+    from auditor.signoff.verify import Difference
+
+    name = next(iter(stated.reports), None)
+    listed = [
+        {**one, "name": name} if one["annotations"] == {"role": "report"} else one for one in now["subject"]
+    ]
+    if stated.statement.get("subject") == listed:
+        return []
+    return [Difference("subject", "other entries than the run and the report have")]
+
+
+def _name(stated: Read, report: Path) -> str:
+    """A report may be kept under another name: what counts are its bytes."""
+    return next(iter(stated.reports), report.name)
+
+
+def _digest(name: str, run: list[Path]) -> str | None:
+    for place in (*run, *(folder.parent for folder in run)):
+        path = place / name
+        if path.is_file():
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+    return None

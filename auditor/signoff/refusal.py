@@ -1,0 +1,50 @@
+"""Whether a run may be signed off, and which rules stand in the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from auditor.engine.audit import Audit
+    from auditor.engine.report_audit import ReportAudit
+    from auditor.engine.rule import RuleResult
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why nothing is signed."""
+
+    exit_code: int
+    headline: str
+    reasons: tuple[str, ...]
+
+
+def refusal(audit: Audit, report: ReportAudit | None) -> Refusal | None:
+    """None if the run, and the report if there is one, may be signed off."""
+    if audit.verdict == "INVALID":
+        return Refusal(1, "the run is INVALID", _reasons(audit.failed("invalid")))
+    if audit.verdict == "NOT PROVEN":
+        return Refusal(3, "the run is NOT PROVEN", _reasons(audit.blocking_unknown()))
+    if audit.policy.fail_on == "warning" and audit.failed("warning"):
+        return Refusal(1, "the policy lets no warning pass (fail_on)", _reasons(audit.failed("warning")))
+    if report is not None and not report.accepted:
+        blocking = [r for r in report.results if r.outcome in ("unknown", "error")]
+        return Refusal(1, "the report is not accepted", _reasons([*report.failed("invalid"), *blocking]))
+    if report is not None and report.exit_code:
+        return Refusal(
+            report.exit_code, f"rules about the report were left out: {', '.join(report.not_run)}", ()
+        )
+    return None
+
+
+def _reasons(results: Iterable[RuleResult]) -> tuple[str, ...]:
+    return tuple(
+        f"{r.id} {r.rule.meta.title}: {r.reason}" + (f" → {_mend(r)}" if _mend(r) else "") for r in results
+    )
+
+
+def _mend(result: RuleResult) -> str:
+    return result.mend or (result.findings[0].mend if result.findings else "")

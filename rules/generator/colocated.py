@@ -1,0 +1,47 @@
+"""
+What it checks
+    Whether a generator shared its machine with the system under test.
+
+Why it matters
+    On one machine the two take CPU from each other, and the network between them is no network. Each is then
+    slower, or faster, than it will ever be apart.
+
+How it is computed
+    `colocated` under `[declarations]` in k6-audit.toml: false passes, true is a warning. Undeclared it fails
+    as invalid at sign-off; elsewhere it is only mentioned.
+
+How to fix it
+    Run the generators on machines of their own; declare `colocated = false`.
+
+When it is wrong
+    It believes what is declared. For a smoke test on one laptop the warning is all there is to say.
+"""
+
+from auditor.api import AT_SIGNOFF, Declared, Finding, Findings, NotApplicable, Quantity, Rule
+
+RULE = Rule(
+    id="GH10",
+    slug="colocated",
+    title="A generator shared its machine with the system, or nothing says that none did",
+    severity="warning",
+    since="0.2",
+    references=("sign-off",),
+)
+
+
+def check(declared: Declared) -> Findings:
+    if declared.colocated is False:
+        return
+    if declared.colocated is None and not declared.signing:
+        yield NotApplicable(f"{AT_SIGNOFF}: declare whether a generator stood beside the system (colocated)")
+        return
+    undeclared = declared.colocated is None
+    yield Finding(
+        message="nothing says whether a generator shared a machine with the system"
+        if undeclared
+        else "a generator shared its machine with the system",
+        mend="run the generators on machines of their own; declare colocated = false under [declarations]",
+        observed=Quantity(None, "", "undeclared" if undeclared else "one machine"),
+        limit=Quantity(None, "", "machines of their own"),
+        severity="invalid" if undeclared else None,
+    )

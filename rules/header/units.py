@@ -1,0 +1,62 @@
+"""
+What it checks
+    Whether every number of a report's header has its unit.
+
+Why it matters
+    k6 prints 1.41s and 310ms in one line. A "310" that is read as the wrong one of the two is off by a
+    thousand; a rate without "/s" may as well be of a minute, or of requests.
+
+How it is computed
+    The unit beside the number, in its label ("p95 (ms)"), in the column's heading, or in a note ("all times
+    in milliseconds"). A latency in "m" is ambiguous (minutes, or milliseconds). Dropped iterations need none.
+
+How to fix it
+    Write the unit beside every number: 287.5/s, 310 ms, 48 %, 60 s.
+
+When it is wrong
+    If the unit stands in a sentence elsewhere in the report.
+"""
+
+from auditor.api import LABEL_OF, Finding, Findings, LintedReport, Quantity, Rule
+
+RULE = Rule(
+    id="HD12",
+    slug="units",
+    title="Numbers in the header have no unit",
+    severity="warning",
+    since="0.2",
+    references=("report header",),
+)
+
+WANTED = {
+    "target_rate": "/s",
+    "achieved_rate": "/s",
+    "generator_cpu": "%",
+    "test_duration": "s",
+    "warmup_excluded": "s",
+    "p50": "ms",
+    "p90": "ms",
+    "p95": "ms",
+    "p99": "ms",
+    "p999": "ms",
+}
+
+
+def check_report(linted: LintedReport) -> Findings:
+    for name, unit in WANTED.items():
+        found = linted.field(name)
+        if found is None or linted.number(name) is None:
+            continue
+        ambiguous = unit == "ms" and found.unit == "m"
+        if found.unit and not ambiguous:
+            continue
+        if name == "warmup_excluded" and found.value == 0:
+            continue  # nothing is nothing in any unit
+        yield Finding(
+            message=f"{LABEL_OF[name]} is {found.raw[:60]!r}"
+            + (": minutes, or milliseconds?" if ambiguous else ", without a unit"),
+            mend=f"write it with its unit ({unit})",
+            observed=Quantity(found.value, found.unit, found.raw[:60]),
+            limit=Quantity(None, unit, f"a number with {unit}"),
+            evidence=(f"{linted.report.path}, {found.where}",),
+        )

@@ -1,0 +1,107 @@
+"""
+What it checks
+    Whether a report states its verdict, and the one that was given.
+
+Why it matters
+    The verdict is what a report is for. One changed word turns a run that must not be believed into a result.
+
+How it is computed
+    The first of VALID, INVALID and NOT PROVEN in the report, or what stands beside "verdict". In a report of
+    k6-audit the visible verdict, the page's metadata and every visible figure must be those of the result
+    that is embedded in it (figures to their printed digits). With the run beside it, the verdict must be the
+    run's.
+
+How to fix it
+    Write the report again; state the verdict above the figures, as one of the three words.
+
+When it is wrong
+    Never. Who disagrees with a verdict writes a waiver, which the report then names.
+"""
+
+from collections.abc import Iterator
+
+from auditor.api import LABEL_OF, Finding, Findings, LintedReport, Quantity, Rule
+
+RULE = Rule(
+    id="HD15",
+    slug="verdict",
+    title="The verdict is missing or was edited",
+    severity="invalid",
+    since="0.2",
+    references=("report header",),
+)
+
+VERDICTS = ("VALID", "INVALID", "NOT PROVEN")
+MEND = "write the report again from its run: `k6-audit report RUN -o report.html`"
+
+
+def check_report(linted: LintedReport) -> Findings:
+    report = linted.report
+    if report.embedded_damaged:
+        yield _finding(linted, "the result embedded in the report cannot be read", "damaged", "readable")
+    if not report.verdict:
+        yield _finding(linted, "the report states no verdict", "none", " or ".join(VERDICTS))
+    elif report.verdict not in VERDICTS:
+        yield _finding(
+            linted, f"the report's verdict is {report.verdict!r}", report.verdict, " or ".join(VERDICTS)
+        )
+    given = _given(linted)
+    if given is not None:
+        source, verdict = given
+        for where, said in (("the report says", report.verdict), ("its metadata say", report.verdict_meta)):
+            if said and said != verdict and (where.startswith("its") or said in VERDICTS):
+                yield _finding(linted, f"{where} {said}, {source} says {verdict}", said, verdict)
+    yield from _edited(linted)
+
+
+def _given(linted: LintedReport) -> tuple[str, str] | None:
+    if linted.run is not None:
+        return "the run", linted.run.verdict
+    if linted.report.embedded is not None:
+        return "its embedded result", str(linted.report.embedded.get("verdict"))
+    return None
+
+
+def _edited(linted: LintedReport) -> Iterator[Finding]:
+    """Cells of the page that are not those of the embedded result."""
+    embedded = linted.report.embedded
+    header = embedded.get("header") if embedded is not None else None
+    if not isinstance(header, dict):
+        return
+    for name, found in linted.report.fields.items():
+        cell = header.get(name)
+        if found.how != "name" or not isinstance(cell, dict):
+            continue
+        value = cell.get("value") if cell.get("status") == "ok" else None
+        shown, step = found.shown, found.shown_step
+        if value is None:
+            if found.answer == "value":
+                yield _cell(linted, name, found.raw, f"{cell.get('status')}: {cell.get('reason')}")
+        elif (
+            shown is None
+            or abs(shown - value) > step * 0.5001 + 1e-9
+            or (
+                found.value is not None
+                and abs(found.value - value) > 1e-9 * max(1.0, abs(value)) + step * 0.5001
+            )
+        ):
+            yield _cell(linted, name, found.raw, f"{value:g} {cell.get('unit')}")
+
+
+def _cell(linted: LintedReport, name: str, raw: str, embedded: str) -> Finding:
+    return _finding(
+        linted,
+        f"{LABEL_OF[name]} is {raw[:60]!r} on the page and {embedded[:80]} in the embedded result",
+        raw[:60],
+        embedded[:60],
+    )
+
+
+def _finding(linted: LintedReport, message: str, observed: str, limit: str) -> Finding:
+    return Finding(
+        message=message,
+        mend=MEND,
+        observed=Quantity(None, "", observed or "none"),
+        limit=Quantity(None, "", limit),
+        evidence=(linted.report.path,),
+    )
