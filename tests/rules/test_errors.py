@@ -1,0 +1,121 @@
+"""ER: failures that void percentiles, failures of 0 ms, failures of the generator itself, and exceptions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builder import Scenario
+from tests.rules.cases import (
+    CLOSED_DECLARED,
+    HEALTHY,
+    LOG,
+    NO_LOG,
+    NO_POINTS,
+    NO_REQUESTS,
+    PAIR,
+    Case,
+    World,
+    closed,
+    fails,
+    half,
+    lost,
+    request_lines,
+    several,
+    table,
+    world,
+)
+
+
+def failing(first: int, policy: Any = None, log: str | None = "", **answer: Any) -> World:
+    """1,000 requests, of which the first so many fail."""
+    return world(Scenario(duration_s=10, answer=fails(first, **answer)), policy=policy, log=log)
+
+
+def code(number: str, count: int = 2, **more: str) -> World:
+    return failing(count, status="0", error_code=number, duration_ms=3.0, **more)
+
+
+def told(count: int, words: str) -> World:
+    """Two requests failed without any tag of their cause; the log has it."""
+    return failing(count, status="0", log=count * (LOG + f'warning msg="Request Failed" error="{words}"\n'))
+
+
+def thrown(times: int) -> World:
+    line = (
+        LOG
+        + 'error msg="Error: boom\\n\\tat default (file:///s.js:3:9(4))" executor=x scenario=api source=stacktrace\n'
+    )
+    return world(log=times * line)
+
+
+def further(count: int) -> World:
+    """No log; 1,000 iterations of one request each, and so many requests more."""
+    lines = [line for i in range(count) for line in request_lines(1.0 + i / 1000, 20.0)]
+    return world(log=None, extra_lines=lines)
+
+
+CROSSED = LOG + "error msg=\"thresholds on metrics 'http_req_duration' have been crossed\"\n"
+
+CASES = [
+    # n = 1,000: 9 may be without a latency for p99, none for p99.9 (see SD01).
+    Case("ER03", "none failed", "pass", HEALTHY),
+    Case("ER03", "1 of 1,000 failed", "fail:warning", failing(1), ("",), "p99.9 cannot"),
+    Case("ER03", "9 of 1,000 failed", "fail:warning", failing(9)),
+    Case("ER03", "10 of 1,000 failed", "fail:invalid", failing(10), ("",), "p99 and p99.9"),
+    # Rank ⌈0.5 × 999⌉ = 500 leaves 499.
+    Case("ER03", "500 of 1,000 failed: nothing is left", "fail:invalid", failing(500), ("",), "p50, p90, p95, p99 and p99.9"),
+    Case("ER03", "499 of 1,000 failed: the median is left", "fail:invalid", failing(499), ("",), ": p90, p95, p99 and p99.9"),
+    Case("ER03", "5 of 1,000, 0.5 % allowed", "fail:warning", failing(5, {"error_objective": 0.005})),
+    Case("ER03", "6 of 1,000, 0.5 % allowed", "fail:invalid", failing(6, {"error_objective": 0.005}), ("", ""), "objective allows 0.5 %"),
+    Case("ER03", "6 dropped with 6 failed", "fail:invalid", world(Scenario(**lost(100, 10, 6, dropped=True), answer=fails(6)))),
+    Case("ER03", "10 dropped, none failed", "pass", world(Scenario(**lost(100, 10, 10, dropped=True)))),
+    # Closed, 500 requests: rank ⌈0.99 × 499⌉ = 495 leaves 4.
+    Case("ER03", "closed, 4 of 500 failed", "fail:warning", world(closed(answer=fails(4)))),
+    Case("ER03", "closed, 5 of 500 failed", "fail:invalid", world(closed(answer=fails(5)))),
+    # a: 10 of 1,000; together 10 of 3,000 leave p99 (29 may fail).
+    Case("ER03", "one scenario's p99, not the pooled one", "fail:invalid", world(Scenario("a", duration_s=10, answer=fails(10)), Scenario("b", rate=200, duration_s=10)), ("", "a")),
+    Case("ER03", "no request", "not-applicable", NO_REQUESTS),
+    Case("ER03", "no points", "unknown", NO_POINTS),
+    Case("ER04", "none failed", "pass", HEALTHY),
+    Case("ER04", "one refused in 0 ms", "fail:warning", failing(1, status="0", duration_ms=0.0), ("",), "1 of 1,000"),
+    Case("ER04", "many, and it stays a warning", "fail:warning", failing(600, status="0", duration_ms=0.0)),
+    Case("ER04", "failed after 5 ms", "pass", failing(10, status="0", duration_ms=5.0)),
+    Case("ER04", "an error of 0 ms that the system sent", "pass", failing(10, status="503", duration_ms=0.0)),
+    Case("ER04", "0 ms and well", "pass", failing(10, status="0", duration_ms=0.0, failed=False)),
+    Case("ER04", "no request", "not-applicable", NO_REQUESTS),
+    # 0.1 % of 1,000 is 1.
+    Case("ER06", "none", "pass", HEALTHY),
+    Case("ER06", "1 of 1,000 could not dial", "pass", code("1210", 1)),
+    Case("ER06", "2 of 1,000 could not dial", "fail:invalid", code("1210"), ("",), "2 of 1,000"),
+    *(Case("ER06", f"code {n}", "fail:invalid", code(n)) for n in ("1100", "1101", "1111", "1200", "1211", "1213")),
+    *(Case("ER06", f"code {n}: the system's, perhaps", "fail:warning", code(n)) for n in ("1212", "1220")),
+    *(Case("ER06", f"code {n}: not the generator's", "pass", code(n)) for n in ("1000", "1050", "1112", "1310", "1503")),
+    Case("ER06", "no port, whatever its code", "fail:invalid", code("1220", error="dial: cannot assign requested address")),
+    Case("ER06", "no port, in its own words", "fail:invalid", code("1210", error="dial: cannot assign requested address"), ("",), "2 × dial: cannot assign requested address"),
+    Case("ER06", "no descriptor, without a code", "fail:invalid", code("", error="socket: too many open files")),
+    Case("ER06", "refused and out of ports", "fail:invalid", world(Scenario("a", duration_s=10, answer=fails(4, status="0", error_code="1212")), Scenario("b", duration_s=10, answer=fails(4, status="0", error_code="1211"))), ("", "")),
+    Case("ER06", "known from the log alone", "fail:invalid", told(2, "dial tcp: socket: too many open files")),
+    Case("ER06", "refused, known from the log alone", "fail:warning", told(2, "dial tcp 127.0.0.1:1: connect: connection refused")),
+    Case("ER06", "answers of 500", "pass", failing(100)),
+    Case("ER06", "no request", "not-applicable", NO_REQUESTS),
+    # 0.1 % of 1,000 iterations is 1.
+    Case("ER11", "an empty log", "pass", HEALTHY),
+    Case("ER11", "1 of 1,000 threw", "pass", thrown(1)),
+    Case("ER11", "2 of 1,000 threw", "fail:invalid", thrown(2), ("",), "2 exceptions in 1,000"),
+    Case("ER11", "crossed thresholds are no exceptions", "pass", world(log=5 * CROSSED)),
+    Case("ER11", "one of two generators", "fail:invalid", several(half(), half(1, log=thrown(2).runs[0].log)), ("gen-2",)),
+    Case("ER11", "two generators with logs", "pass", PAIR),
+    Case("ER11", "no log, one request each", "pass", NO_LOG),
+    Case("ER11", "no log, 1.001 requests each", "pass", further(1)),
+    Case("ER11", "no log, 1.002 requests each", "unknown", further(2)),
+    Case("ER11", "no log, no request", "unknown", world(Scenario(duration_s=10, requests=0), log=None)),
+    Case("ER11", "closed, no log", "pass", world(closed(requests=3), log=None)),
+    Case("ER11", "closed, with a log", "pass", CLOSED_DECLARED),
+]  # fmt: skip
+
+
+@table(*CASES)
+def test_errors(case: Case, tmp_path_factory: pytest.TempPathFactory) -> None:
+    case.check(tmp_path_factory)

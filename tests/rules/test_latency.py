@@ -1,0 +1,95 @@
+"""LS: enough samples, in order, and possible."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builder import Scenario
+from tests.rules.cases import (
+    CLOSED,
+    HEALTHY,
+    NO_POINTS,
+    NO_REQUESTS,
+    PAIR,
+    TORN,
+    Case,
+    World,
+    always,
+    closed,
+    fails,
+    half,
+    lost,
+    request_lines,
+    several,
+    slots,
+    table,
+    world,
+)
+
+
+def requests(iterations: int, each: int, policy: Any = None, **answer: Any) -> World:
+    """A closed run, whose population is what it sent: so many iterations of so many requests."""
+    starts = [i * 10 / iterations for i in range(iterations)]
+    scenario = closed(starts_s=starts, requests=each, answer=always(2.0), vus=100, **answer)
+    return world(scenario, policy={**CLOSED, **(policy or {})})
+
+
+def beside(duration_ms: float, change: Any = None, **scenario: Any) -> World:
+    """Iterations of exactly 50 ms, and one request more that took so long."""
+    own = {"duration_s": 10, "answer": always(50.0), "think_ms": 0.0}
+    lines = request_lines(9.0, duration_ms)
+    return world(Scenario(**{**own, **scenario}), extra_lines=lines, change=change, log="")
+
+
+SMOKE = {"purpose": "smoke"}
+NEGATIVE = beside(-3.0)
+LONG = beside(12_000.0)
+"""From the first start to the last stamp are 10.04 s, and one second is forgiven."""
+SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "reason": ""}}}
+
+CASES = [
+    Case("LS01", "10,000", "pass", requests(1000, 10)),
+    Case("LS01", "9,999", "fail:warning", requests(1111, 9), ("",), "9,999 sent requests: p99.9 is weak"),
+    Case("LS01", "3,688: the cell is there, and weak", "fail:warning", requests(922, 4), ("",), "p99.9 is weak"),
+    Case("LS01", "3,687: the cell is n/a", "fail:warning", requests(1229, 3), ("",), "p99.9 is n/a, need 3,688"),
+    Case("LS01", "3,688 where no more is asked for", "pass", requests(922, 4, {"limits": {"LS01": {"weak": 3688}}})),
+    # 990 starts and 10 drops are 1,000 offered.
+    Case("LS01", "dropped ones count as offered", "fail:warning", world(Scenario(**lost(100, 10, 10, dropped=True))), ("",), "1,000 offered"),
+    Case("LS01", "a smoke test", "not-applicable", world(policy=SMOKE)),
+    Case("LS01", "no request", "not-applicable", NO_REQUESTS),
+    Case("LS01", "no points", "unknown", NO_POINTS),
+    Case("LS02", "1,000", "pass", HEALTHY),
+    *(Case("LS02", f"{n:,}", "pass" if n == 368 else "fail:warning", requests(n, 1), says=says) for n, says in (
+        (368, ""), (367, "p99 (need 368)"), (72, "p99 (need 368)"), (71, "p95 (need 72), p99 (need 368)"),
+        (35, "p90 (need 36), p95 (need 72)"), (6, "p90 (need 36)"), (5, "p50 (need 6)"))),
+    Case("LS02", "a smoke test", "not-applicable", world(Scenario(duration_s=1), policy=SMOKE)),
+    Case("LS02", "no request", "not-applicable", NO_REQUESTS),
+    Case("LS02", "no points", "unknown", NO_POINTS),
+    Case("LS05", "in order", "pass", HEALTHY),
+    Case("LS05", "of failures alone", "pass", world(Scenario(duration_s=10, answer=fails(1000)))),
+    Case("LS05", "less than no time", "fail:invalid", NEGATIVE, ("",), "1 of 1,001"),
+    Case("LS05", "of one of two scenarios", "fail:invalid", world(Scenario("a", duration_s=10), Scenario("b", duration_s=10), extra_lines=request_lines(5.0, -1.0, "b")), ("", "b")),
+    Case("LS05", "no request", "not-applicable", NO_REQUESTS),
+    Case("LS05", "no points", "unknown", NO_POINTS),
+    Case("LS11", "possible", "pass", HEALTHY),
+    Case("LS11", "less than no time", "fail:invalid", NEGATIVE, ("api",), "less than no time"),
+    Case("LS11", "1 ms above the longest iteration", "pass", beside(51.0)),
+    Case("LS11", "1.1 ms above the longest iteration", "fail:invalid", beside(51.1), ("api",), "longest iteration"),
+    Case("LS11", "longer than an iteration, some were cut off", "pass", beside(51.1, starts_s=slots(100, 10)[:999], interrupted_s=[10.0])),
+    Case("LS11", "longer than an iteration, the file is torn", "pass", beside(51.1, TORN)),
+    Case("LS11", "longer than the run", "fail:invalid", LONG, ("api",), "the whole run"),
+    Case("LS11", "longer than the run, some were cut off", "fail:invalid", beside(12_000.0, starts_s=slots(100, 10)[:999], interrupted_s=[10.0])),
+    Case("LS11", "long setup()", "pass", world(setup_ms=20_000.0)),
+    Case("LS11", "of a scenario that seeds", "pass", world(Scenario(duration_s=10), Scenario("seed", duration_s=10), extra_lines=request_lines(5.0, 100.0, "seed"), policy=SEED)),
+    Case("LS11", "on one of two generators", "fail:invalid", several(half(), half(1, extra_lines=request_lines(5.0, 100.0))), ("api on gen-2",)),
+    Case("LS11", "two generators", "pass", PAIR),
+    Case("LS11", "no request", "not-applicable", NO_REQUESTS),
+    Case("LS11", "no points", "unknown", NO_POINTS),
+]  # fmt: skip
+
+
+@table(*CASES)
+def test_latency(case: Case, tmp_path_factory: pytest.TempPathFactory) -> None:
+    case.check(tmp_path_factory)
