@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+DECLARED := --config sample_runs/declarations.toml
 
 .PHONY: demo test check wheel clean
 
@@ -17,16 +18,22 @@ $(VENV)/.test-installed: $(VENV)/.installed sample_runs/requirements.txt
 	-$(BIN)/python -m pip install --quiet --require-hashes --requirement sample_runs/requirements.txt
 	touch $@
 
-demo: $(VENV)/.installed  ## lint one run that may be believed, and one that may not
+demo: $(VENV)/.installed  ## lint two runs, write a report, refuse one sign-off and write another
+	mkdir -p build
 	$(BIN)/k6-audit lint sample_runs/open_healthy --warmup 5s
 	$(BIN)/k6-audit lint sample_runs/vu_starved --warmup 16s --exit-zero
+	$(BIN)/k6-audit report sample_runs/open_healthy $(DECLARED) -o build/report.html
+	$(BIN)/k6-audit lint build/report.html --run sample_runs/open_healthy $(DECLARED)
+	! $(BIN)/k6-audit signoff sample_runs/vu_starved --warmup 16s $(DECLARED) --by Demo -o build/refused.json
+	$(BIN)/k6-audit signoff sample_runs/open_healthy $(DECLARED) --report build/report.html --by Demo -o build/signoff.json
+	$(BIN)/k6-audit verify build/signoff.json --run sample_runs/open_healthy $(DECLARED) --report build/report.html
 
 test: $(VENV)/.test-installed  ## everything: style, types, architecture, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: test
 

@@ -34,7 +34,7 @@ RIGHT: dict[str, Mapping[str, Any]] = {
 }
 
 
-def summary(name: str = "summary.json", **metrics: Mapping[str, Any]) -> Change:
+def summary(metrics: Mapping[str, Mapping[str, Any]], name: str = "summary.json") -> Change:
     """Put a legacy export beside the points, right but for what is given."""
 
     def apply(folder: Path) -> None:
@@ -44,13 +44,13 @@ def summary(name: str = "summary.json", **metrics: Mapping[str, Any]) -> Change:
 
 
 def with_summary(**metrics: Mapping[str, Any]) -> Any:
-    return world(change=summary(**metrics))
+    return world(change=summary(metrics))
 
 
 def only_summaries(folder: Path) -> None:
     for name in ("gen-1", "gen-2"):
         remove(f"{name}/k6.json")(folder)
-        summary(f"{name}/summary.json")(folder)
+        summary({}, f"{name}/summary.json")(folder)
 
 
 def blocked(ms: float) -> Scenario:
