@@ -338,3 +338,22 @@ def test_rules_left_out_prove_nothing(tmp_path: Path) -> None:
     result = audit_report(read_report(tmp_path / "r.md"), policy, RULES)
     assert result.exit_code == 3
     assert result.not_run == ("HD10",)
+
+
+def test_zero_drops_of_an_executor_that_cannot_drop(beside: Audit, tmp_path: Path) -> None:
+    """SD11: looping VUs never record a drop, so that "0 dropped" proves nothing."""
+    closed = Run([Scenario("till", "constant-vus", duration_s=20, rate=100)]).write(tmp_path / "closed")
+    run = audit(read_run([closed]), load_policy(None, {"warmup": ("0s", "--warmup")}, RULES), RULES)
+    assert run.header.fields["dropped_iterations"].status == "n/a"
+    rule = "SD11"
+    assert state(run, tmp_path, header_report(run, dropped_iterations="0"), rule, "r.md") == "fail:invalid"
+    assert state(run, tmp_path, header_report(run), rule, "r.md") == "pass"
+    assert state(beside, tmp_path, header_report(beside), rule, "r.md") == "pass"
+    alone = header_report(beside, target_rate="none: closed model (one clerk)")
+    assert outcomes(lint(alone, tmp_path))["SD11"] == "fail:invalid"  # type: ignore[arg-type]
+    said = header_report(
+        beside,
+        target_rate="none: closed model (one clerk)",
+        dropped_iterations="n/a: this executor cannot drop",
+    )
+    assert outcomes(lint(said, tmp_path))["SD11"] == "pass"  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4 << 20
 MAX_LINE_BYTES = 64 << 20
-FAST_FROM_BYTES = 100 << 20
+FAST_FROM_BYTES = 150 << 20
 """From here on the scanner saves more than its start-up costs."""
 EXPECTED_EXPANSION = 25
 """Of a compressed file, to tell its size from."""
