@@ -58,16 +58,23 @@ def reader(path: str) -> int:
     for parts in kept.values():
         tagset = np.concatenate([p[0] for p in parts])
         value = np.concatenate([p[1] for p in parts])
-        sets = np.flatnonzero(np.bincount(tagset))
-        if len(sets) > 1:
-            order = np.argsort(tagset, kind="stable")
-            value, tagset = value[order], tagset[order]
-            pieces = np.split(value, np.searchsorted(tagset, sets[1:]))
+        sizes = np.bincount(tagset)
+        sizes = sizes[sizes > 0]
+        if len(sizes) == 1:
+            np.quantile(value, RANKS)
+        elif len(sizes) <= 64:
+            value = value[np.argsort(tagset, kind="stable")]
+            for piece in np.split(value, np.cumsum(sizes)[:-1]):
+                np.quantile(piece, RANKS)
         else:
-            pieces = [value]
-        for piece in pieces:
-            np.quantile(piece, RANKS)
-            groups += 1
+            # Many small groups: all sorted at once, and all quantiles read off by position.
+            value = value[np.lexsort((value, tagset))]
+            place = np.multiply.outer(RANKS, sizes - 1)
+            low = np.floor(place).astype(np.int64)
+            first = np.cumsum(sizes) - sizes
+            below, above = value[first + low], value[first + np.minimum(low + 1, sizes - 1)]
+            below + (above - below) * (place - low)
+        groups += len(sizes)
     return groups
 
 
