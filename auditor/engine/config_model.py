@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from auditor.engine.policy import duration_s, rate_per_s
+from auditor.engine.amounts import duration_s, rate_per_s
 from auditor.errors import AuditError
 
 
