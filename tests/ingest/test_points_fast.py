@@ -21,6 +21,7 @@ from auditor.ingest import streams
 from auditor.ingest.k6 import points_json
 from auditor.ingest.k6.points_json import JsonPoints
 from tests.builder import Run, Scenario
+from tests.conftest import shared_folder
 from tests.ingest.test_points_json import NEW, OLD
 
 points_fast = pytest.importorskip("auditor.ingest.k6.points_fast")
@@ -67,7 +68,7 @@ def built() -> bytes:
     return ("\n".join(run.lines()) + "\n").encode()
 
 
-SHARED = Path(os.environ.get("K6_AUDIT_SHARED", "/nowhere"))
+SHARED = shared_folder()
 REAL = sorted(
     path
     for pattern in (
@@ -75,12 +76,12 @@ REAL = sorted(
         "recordings/versions/**/*.json*",
         "facts/k6_examples/*.json*",
     )
-    for path in SHARED.glob(pattern)
+    for path in (SHARED.glob(pattern) if SHARED is not None else ())
     if path.stat().st_size < 1_500_000
 )
 
 
-@pytest.mark.skipif(not REAL, reason="set K6_AUDIT_SHARED to a folder of recordings")
+@pytest.mark.skipif(not REAL, reason="the shared recordings are not here: set K6_AUDIT_SHARED")
 @pytest.mark.parametrize("path", REAL, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_recorded_files(path: Path) -> None:
     same(path)
