@@ -1,5 +1,5 @@
 # Two commands do all the set-up on a fresh machine: `make demo` and `make test`.
-# Needs Debian's python3 (3.11 or newer), python3-venv, make; pip comes with the virtual environment.
+# Needs Debian's python3 (3.11 or newer), make and pip.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,7 +8,9 @@ DECLARED := --config sample_runs/declarations.toml
 .PHONY: demo test check wheel clean
 
 $(VENV)/.installed: pyproject.toml
-	$(PYTHON) -m venv $(VENV)
+	# Debian keeps what `venv` needs to bring pip along in a package of its own; then pip itself brings it.
+	$(PYTHON) -m venv $(VENV) > /dev/null 2>&1 || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	  $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@

@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 
 from auditor.facts.thresholds import evaluate_summary
-from auditor.ingest.k6.summary import HANDLE, LEGACY, MACHINE, find_summary, read_summary, summary_kind
+from auditor.ingest.k6.console import read_console, strip_ansi
+from auditor.ingest.k6.summary import (
+    HANDLE,
+    LEGACY,
+    MACHINE,
+    find_summary,
+    read_summary,
+    read_totals,
+    summary_kind,
+)
+from auditor.ingest.streams import decode
 from auditor.output.json_v1 import document
 from tests.builder import Run, Scenario
 from tests.conftest import Judge, outcomes
@@ -298,3 +308,64 @@ def test_published_figures(shared: Path) -> None:
     damian = load("DamianSumba__performansTestNTTDATA__results_summary")
     assert damian.metrics["http_req_failed"].crossed == {"rate<0.03": True}
     assert load("sirhCC").value("http_reqs", "count") == 1
+
+
+TRANSCRIBED = "real/k6/console_transcribed"
+
+
+def test_a_console_alone_accounts_for_every_start(shared: Path, tmp_path: Path, judge: Judge) -> None:
+    """500/s x 30 s: 1,767 done + 12,568 dropped + 666 interrupted = 15,001, one more than planned."""
+    (path,) = (shared / TRANSCRIBED).glob("*vegeta_like*")
+    shutil.copy(path, tmp_path / "console.txt")
+    result = judge(tmp_path, warmup="0s", target_rate="500/s")
+    account = document(result)["accounting"]["vegeta_like"]
+    assert (account["completed"], account["interrupted"], account["dropped"]) == (1767, 666, 12568)
+    assert account["started"] + account["dropped"] == 15_001
+    found = outcomes(result)
+    # (1,767 + 666) / 15,000 is 16 % of the declared target
+    assert found["OL01"] == "fail:invalid"
+    assert found["SD08"].startswith("fail")
+    assert result.verdict == "INVALID"
+
+
+def test_every_published_console_with_totals_is_read(shared: Path) -> None:
+    """Iterations of the text and of the progress line are the same, in old and new layouts."""
+    read = 0
+    for path in [*(shared / "real/k6/console").glob("*"), *(shared / TRANSCRIBED).glob("*")]:
+        text = strip_ansi(decode(path.read_bytes()))
+        counts = read_console(text, path.name).counts
+        totals = read_totals(text, path.name)
+        if counts is None or not counts.final or totals is None:
+            continue
+        assert totals.value("iterations", "count") == counts.completed, path
+        read += 1
+    assert read >= 8
+
+
+def test_rows_of_the_text() -> None:
+    text = """
+   ✗ http_req_duration..............: avg=219.21ms min=99.48ms med=1.5s max=1m2.5s p(90)=561.92µs p(99.9)=0s count=37
+   ✓ http_req_failed................: 0.26%  ✓ 97 ✗ 37180
+     http_reqs......................: 37277  177.342456/s
+     iterations.....................: 37277  177.342456/s
+     data_received..................: 1.2 GB 2.0 MB/s
+     vus............................: 10     min=5  max=162
+  █ SCENARIO: other
+     iterations.....................: 5  1.0/s
+"""
+    totals = read_totals(text, "console.txt")
+    assert totals is not None
+    duration = totals.metrics["http_req_duration"].values
+    assert duration == {
+        "avg": 219.21,
+        "min": 99.48,
+        "med": 1500.0,
+        "max": 62500.0,
+        "p(90)": 0.56192,
+        "p(99.9)": 0.0,
+        "count": 37.0,
+    }
+    assert totals.metrics["http_req_failed"].values == {"passes": 97.0, "fails": 37180.0, "value": 97 / 37277}
+    assert totals.value("iterations", "count") == 37277
+    assert "data_received" not in totals.metrics
+    assert read_totals("running (01.0s), 1/1 VUs, 3 complete and 0 interrupted iterations", "c") is None

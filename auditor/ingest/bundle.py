@@ -20,6 +20,7 @@ from auditor.evidence import (
     Options,
     PointsSource,
     Source,
+    Summary,
 )
 from auditor.ingest import streams
 from auditor.ingest.host.plain_csv import read_host_csv
@@ -31,7 +32,7 @@ from auditor.ingest.k6.options import read_options
 from auditor.ingest.k6.points_csv import CsvPoints
 from auditor.ingest.k6.points_json import JsonPoints, sha256
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
-from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary
+from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary, read_totals
 from auditor.ingest.redact import Redactor
 from auditor.ingest.sniff import Recognised, sniff
 
@@ -172,9 +173,11 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
     points = _points(folder, reading)
     consoles: list[Console] = []
     found_logs: list[LogEvidence] = []
+    printed: list[Summary | None] = []
     for path, label, what in folder.of("console"):
         text, _ = _text(path, reading)
         console = read_console(text, label)
+        printed.append(read_totals(strip_ansi(text), label))
         merged = logs.has_log_lines(text)
         if merged:
             found_logs.append(logs.read_log(text, label))
@@ -191,10 +194,12 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
     codes = [ExitCode(label, what.document) for _, label, what in folder.of("exit-code")]
     for path, label, what in folder.of("exit-code"):
         _used(reading, path, label, what, folder.name)
-    summaries = []
+    summaries: list[Summary] = []
     for path, label, what in folder.of("summary"):
         summaries.append(reading.redactor.value(read_summary(what.document, label)))
         _used(reading, path, label, what, folder.name)
+    if points is None and not summaries:
+        summaries = [one for one in printed if one is not None][:1]  # text, where nothing better was kept
     hosts: list[HostSeries] = []
     for kind in ("sadf", "host-csv"):
         for path, label, what in folder.of(kind):

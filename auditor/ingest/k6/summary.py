@@ -7,12 +7,15 @@ rate, ``passes`` counts samples that are not zero: of `http_req_failed`, the fai
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from auditor.evidence import Summary, SummaryMetric
+from auditor.ingest.k6.durations import seconds
 
 LEGACY, HANDLE, MACHINE = "legacy export", "handleSummary data", "machine-readable"
-SUMMARY_KINDS = (HANDLE, LEGACY, MACHINE)
+CONSOLE = "console text"
+SUMMARY_KINDS = (HANDLE, LEGACY, MACHINE, CONSOLE)
 """What says most first: handleSummary data has the run's length, the legacy export thresholds."""
 _MACHINE_KEYS = {"matches": "passes", "p90": "p(90)", "p95": "p(95)"}
 
@@ -120,3 +123,44 @@ def _crossed(raw: Any, kind: str) -> dict[str, bool]:
         for text, state in raw.items()
         if isinstance(state, dict) and isinstance(state.get("ok"), bool)
     }
+
+
+_ROW = re.compile(r"^\s*(?:[✓✗] )?([a-z_]\w*)\.{2,}: (\S.*)$")
+_COUNTER = re.compile(r"(\d+)\s+([\d.]+)/s\s*$")
+_RATE = re.compile(r"[\d.]+%\s+(?:(\d+) out of (\d+)|✓ (\d+)\s+✗ (\d+))\s*$")
+_STATISTIC = re.compile(r"(avg|min|med|max|count|p\([\d.]+\))=(\S+)")
+
+
+def read_totals(text: str, path: str) -> Summary | None:
+    """The end-of-test text of a console, as far as it has counts and trends; None if it has no iterations.
+
+    Its figures are cut to two decimals. Blocks of single scenarios and groups come after the totals, so the
+    first row of a metric is the one that counts.
+    """
+    metrics: dict[str, SummaryMetric] = {}
+    for line in text.splitlines():
+        row = _ROW.match(line)
+        if row is None or row[1] in metrics:
+            continue
+        values = _row(row[2])
+        if values:
+            metrics[row[1]] = SummaryMetric(row[1], values)
+    return Summary(path, CONSOLE, metrics) if "iterations" in metrics else None
+
+
+def _row(text: str) -> dict[str, float]:
+    if counter := _COUNTER.match(text):
+        return {"count": float(counter[1]), "rate": float(counter[2])}
+    if rate := _RATE.match(text):
+        passes = int(rate[1] or rate[3])
+        fails = int(rate[2]) - passes if rate[2] else int(rate[4])
+        total = passes + fails
+        return {"passes": float(passes), "fails": float(fails), "value": passes / total if total else 0.0}
+    found: dict[str, float] = {}
+    for name, printed in _STATISTIC.findall(text):
+        try:
+            number = printed.replace(".", "", 1).isdigit()
+            found[name] = float(printed) if number else float(seconds(printed) * 1000)
+        except ValueError:
+            return {}
+    return found
