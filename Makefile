@@ -7,8 +7,8 @@ DECLARED := --config sample_runs/declarations.toml
 
 .PHONY: demo test check wheel clean
 
+# Debian keeps what `venv` needs to bring pip along in a package of its own; without it, pip itself brings it.
 $(VENV)/.installed: pyproject.toml
-	# Debian keeps what `venv` needs to bring pip along in a package of its own; then pip itself brings it.
 	$(PYTHON) -m venv $(VENV) > /dev/null 2>&1 || { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	  $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
