@@ -5,6 +5,7 @@ Nothing heavy is imported here: each command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -53,6 +54,9 @@ app.add_typer(config.app, name="config")
 def main() -> None:
     """Run the command line. One line for an error that a user can mend; a traceback with --debug."""
     debug = "--debug" in sys.argv
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character is no reason to fail
     try:
         app(standalone_mode=True)
     except AuditError as error:
@@ -63,6 +67,10 @@ def main() -> None:
         _say("k6-audit: interrupted")
     except BrokenPipeError:
         sys.stderr.close()
+    except OSError as error:
+        if debug:
+            raise
+        _say(f"k6-audit: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
     except Exception as error:
         if debug:
             raise

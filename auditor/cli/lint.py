@@ -183,6 +183,6 @@ def text_console(color: Color) -> Console:
         highlight=False,
         markup=False,
         emoji=False,
-        width=None if sys.stdout.isatty() else 120,
+        width=None if sys.stdout is not None and sys.stdout.isatty() else 120,
         soft_wrap=False,
     )

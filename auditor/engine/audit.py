@@ -43,7 +43,7 @@ class SelfCheck:
     errors: tuple[str, ...]
     """Ids of rules that raised."""
     not_run: tuple[str, ...]
-    """Ids of rules of base severity invalid that were left out."""
+    """Ids of rules that were left out and might have found the run invalid."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,7 @@ def audit(
         ran=len(results),
         errors=tuple(r.id for r in results if r.outcome == "error"),
         not_run=tuple(
-            r.meta.id
-            for r in rules
-            if r.meta.severity == "invalid" and r.meta.id not in chosen and r.meta.id != GUARD
+            r.meta.id for r in rules if r.meta.may_invalidate and r.meta.id not in chosen and r.meta.id != GUARD
         ),
     )
     results += [run_rule(r, r.check, store, policy, {SelfCheck: check}) for r in rules if r.meta.id == GUARD]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from auditor.engine.amounts import duration_s, rate_per_s
 from auditor.errors import AuditError
@@ -55,8 +55,8 @@ class WaiverEntry(_Strict):
     """A decision to live with a finding: reason, owner and expiry are required."""
 
     rule: str
-    reason: Annotated[str, Field(min_length=3)]
-    owner: Annotated[str, Field(min_length=1)]
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=3)]
+    owner: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     expires: datetime.date
     scenario: str | None = None
     generator: str | None = None
@@ -87,7 +87,9 @@ class Config(_Strict):
     ignore: list[str] | None = None
     scenarios: dict[str, Scenario] = Field(default_factory=dict)
     declarations: Declarations = Field(default_factory=lambda: Declarations.model_validate({}))
-    limits: dict[str, dict[str, float]] = Field(default_factory=dict)
+    limits: dict[str, dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]] = Field(
+        default_factory=dict
+    )
     waivers: list[WaiverEntry] = Field(default_factory=list)
 
     @field_validator("warmup", "ramp_down")

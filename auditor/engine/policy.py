@@ -87,8 +87,8 @@ def load_policy(
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise AuditError(f"not valid TOML: {error}", where=str(path)) from error
     except OSError as error:
         raise AuditError(f"cannot be read: {error.strerror}", where=str(path)) from error

@@ -85,7 +85,7 @@ def audit_report(
         results=tuple(link(sorted(results, key=lambda r: r.id))),
         run=run,
         notes=tuple(notes),
-        not_run=tuple(sorted(i for i in left_out if every[i].meta.severity == "invalid")),
+        not_run=tuple(sorted(i for i in left_out if every[i].meta.may_invalidate)),
     )
 
 

@@ -87,6 +87,13 @@ class Rule:
     references: tuple[str, ...] = ()
     consequence_of: tuple[str, ...] = ()
     waivable: bool = True
+    raises: bool = False
+    """Whether single findings of a base warning may be raised to "invalid"."""
+
+    @property
+    def may_invalidate(self) -> bool:
+        """Whether leaving this rule out could hide that a run is invalid."""
+        return self.severity == "invalid" or self.raises
 
     @property
     def family(self) -> str:

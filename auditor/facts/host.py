@@ -120,6 +120,8 @@ def _hosts(series: tuple[HostSeries, ...]) -> set[str]:
 
 
 def _why(load: HostLoad) -> str:
+    if load.max_5s_percent == 0:
+        return f"{load.path} shows 0 % CPU throughout: it did not measure a generator at work"
     if load.step_s > LONGEST_STEP_S:
         return f"{load.path} has a sample only every {load.step_s:g} s (at most {LONGEST_STEP_S:g} s)"
     return f"{load.path} covers {load.coverage:.1%} of the window (95 % needed)"
@@ -155,7 +157,8 @@ def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], sh
         host=series.host,
         covers=covers,
         shared=shared,
-        coverage=_coverage(begin[inside], stamps, start, end),
+        # A k6 at work is never at exactly 0 % throughout: such a file measured something else.
+        coverage=_coverage(begin[inside], stamps, start, end) if busy.any() else 0.0,
         step_s=step_s,
         cores=series.cores,
         mean_percent=float(np.average(busy, weights=overlap_ns)),

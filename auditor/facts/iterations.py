@@ -15,6 +15,10 @@ from auditor.facts.samples import Column, Floats, GeneratorSamples, Ints, Sample
 from auditor.facts.store import Unknown, provides
 
 NS_PER_MS = 1_000_000
+LONGEST_MS = 1e10
+"""No iteration lasts longer (four months): beyond it a value is damage, and would overflow."""
+MOST_DROPS = 1e9
+"""One sample that stands for more drops than any plan has slots is damage, and would overflow."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ def _of(generator: GeneratorSamples, scenario: str) -> KeyIterations:
     durations = generator.of_scenario(generator.column("iteration_duration"), scenario)
     ended = generator.of_scenario(generator.column("iterations"), scenario)
     drops = generator.of_scenario(generator.column("dropped_iterations"), scenario)
-    start = durations.time_ns - np.rint(durations.value * NS_PER_MS).astype(np.int64)
+    start = durations.time_ns - as_ns(durations.value)
     order = np.argsort(start, kind="stable")
     return KeyIterations(
         start_ns=start[order],
@@ -125,8 +129,13 @@ def _of_summary(summary: Summary, scenario: str, console: Console | None, *, alo
     )
 
 
+def as_ns(duration_ms: Floats) -> Ints:
+    """Durations in ns, bounded so that a damaged one cannot overflow."""
+    return np.rint(np.clip(duration_ms, -LONGEST_MS, LONGEST_MS) * NS_PER_MS).astype(np.int64)
+
+
 def _counts(drops: Column) -> Ints:
-    return np.maximum(np.rint(drops.value), 0).astype(np.int64)
+    return np.clip(np.rint(drops.value), 0, MOST_DROPS).astype(np.int64)
 
 
 def _empty() -> KeyIterations:

@@ -13,12 +13,35 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.evidence import Declared
+from auditor.facts.iterations import as_ns
 from auditor.facts.plan import Plan
 from auditor.facts.samples import PROTOCOL_DURATIONS, Column, Floats, GeneratorSamples, Ints, Samples
 from auditor.facts.store import Unknown, provides
 
 NS_PER_MS = 1_000_000
 HTTP = "http_req_duration"
+NO_LATENCY = frozenset(
+    {
+        "iterations",
+        "iteration_duration",
+        "dropped_iterations",
+        "group_duration",
+        "checks",
+        "vus",
+        "vus_max",
+        "data_sent",
+        "data_received",
+        "http_reqs",
+        "http_req_failed",
+        "http_req_blocked",
+        "http_req_connecting",
+        "http_req_tls_handshaking",
+        "http_req_sending",
+        "http_req_waiting",
+        "http_req_receiving",
+    }
+)
+"""k6's own metrics that cannot stand for the latency of a request."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +100,15 @@ def requests(samples: Samples, plan: Plan, declared: Declared) -> Requests:
 
 def _latency_metric(samples: Samples, declared: Declared) -> str:
     if declared.latency_metric:
+        if declared.latency_metric in NO_LATENCY:
+            raise Unknown(f"{declared.latency_metric!r} is no latency of a request", "correct latency_metric")
+        if declared.latency_metric != HTTP and any(
+            g.column("http_req_failed").value.any() for g in samples.by_generator.values()
+        ):
+            raise Unknown(
+                f"HTTP requests failed, and {declared.latency_metric!r} leaves them out",
+                f'measure them: latency_metric = "{HTTP}"',
+            )
         if not any(len(g.column(declared.latency_metric)) for g in samples.by_generator.values()):
             raise Unknown(
                 f"the latency metric {declared.latency_metric!r} has no sample", "correct latency_metric"
@@ -109,7 +141,7 @@ def _of_generator(name: str, samples: GeneratorSamples, metric: str, planned: li
         )
     else:
         blocked = handshake = np.zeros(len(column))
-    start = column.time_ns - np.rint((column.value + blocked) * NS_PER_MS).astype(np.int64)
+    start = column.time_ns - as_ns(column.value + blocked)
     return GeneratorRequests(
         generator=name,
         start_ns=start,

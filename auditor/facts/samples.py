@@ -140,9 +140,12 @@ class GeneratorSamples:
 
     @cached_property
     def outside_iterations(self) -> npt.NDArray[np.bool_]:
-        """For every tag set: whether it belongs to setup() or teardown()."""
-        group = self.tag("group")
-        return np.array([g == "::setup" or g == "::teardown" for g in group], dtype=bool)
+        """For every tag set: whether it belongs to setup() or teardown().
+
+        k6 gives their samples these groups and no scenario; a group of the script may have the same name.
+        """
+        pairs = zip(self.tag("group"), self.tag("scenario"), strict=True)
+        return np.array([g in ("::setup", "::teardown") and not s for g, s in pairs], dtype=bool)
 
     @cached_property
     def scenarios(self) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ so that every slot lies in exactly one stage and one window; slot *times* are fl
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -103,7 +105,18 @@ class Schedule:
 
     def integral(self, until_s: Fraction) -> Fraction:
         """The integral of the rate from 0 to ``until_s``."""
-        return sum((stage.integral(until_s) for stage in self.stages), Fraction(0))
+        i = bisect.bisect_left(self._ends_s, until_s)
+        before = self._integrals[i]
+        return before + self.stages[i].integral(until_s) if i < len(self.stages) else before
+
+    @cached_property
+    def _ends_s(self) -> tuple[Fraction, ...]:
+        return tuple(stage.end_s for stage in self.stages)
+
+    @cached_property
+    def _integrals(self) -> tuple[Fraction, ...]:
+        """The integral up to the start of each stage, and to the end of the last."""
+        return tuple(itertools.accumulate((s.integral(s.end_s) for s in self.stages), initial=Fraction(0)))
 
     def slots_to(self, until_s: Fraction) -> int:
         """Slots before ``until_s``: ⌈r·t⌉ of a constant schedule, ⌊I(t)⌋ of a ramping one."""

@@ -81,6 +81,8 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = ()) -> Evidence:
     for target in targets:
         if not target.exists():
             raise AuditError("no such file or folder", where=str(target))
+        if not target.is_file() and not target.is_dir():
+            raise AuditError("neither a file nor a folder", where=str(target))
     reading = _Reading()
     shared: list[HostSeries] = []
     if len(targets) == 1:

@@ -40,6 +40,7 @@ RULE = Rule(
     slug="time-series",
     title="Too many time series",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("series", 100_000, "time series", "k6 warns from this number on"),

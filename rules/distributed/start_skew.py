@@ -40,6 +40,7 @@ RULE = Rule(
     slug="start-skew",
     title="The instances did not start together",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("skew", 1, "s", "own: a second of the plan"),

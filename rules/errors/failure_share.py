@@ -50,6 +50,7 @@ RULE = Rule(
     slug="failure-share",
     title="Failures make percentiles unknowable",
     severity="warning",
+    raises=True,
     since="0.1",
     references=("semantics §4",),
     consequence_of=("ER06",),

@@ -46,6 +46,7 @@ RULE = Rule(
     slug="malformed-lines",
     title="Samples are unreadable or missing",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("lost", 0, "samples", "own: k6 loses none"),
@@ -61,6 +62,7 @@ def check(samples: Samples, timeline: Timeline | None, limits: Limits) -> Findin
         yield from unreadable(name, own, limits)
         early = timeline is not None and timeline.ends[name].ended_early
         yield from incomplete(name, own, limits, cut=early or bool(own.read.torn))
+        yield from unplaced(name, own, limits)
 
 
 def unreadable(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Finding]:
@@ -90,6 +92,28 @@ def unreadable(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Fin
             scope=Scope(generator=name),
             severity="warning",
         )
+
+
+def unplaced(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Finding]:
+    """Requests without a scenario, in a file whose iterations have one, are in no figure."""
+    if not own.scenarios:
+        return
+    stray = ~own.outside_iterations & (own.tag("scenario") == "")
+    requests = own.column("http_req_duration")
+    lost = int(stray[requests.tagset].sum()) if len(requests) else 0
+    if lost <= limits["lost"]:
+        return
+    share = lost / len(requests)
+    yield Finding(
+        message=f"{lost:,} of {len(requests):,} requests in {own.path} name no scenario, and are neither of "
+        "setup() nor of teardown(): they are in no figure",
+        mend="keep the file as k6 wrote it, with the scenario tag on every sample",
+        observed=count(lost, "requests"),
+        limit=count(limits["lost"], "requests"),
+        evidence=(own.path,),
+        scope=Scope(generator=name),
+        severity="invalid" if share > limits["grave_share"] else "warning",
+    )
 
 
 def incomplete(name: str, own: GeneratorSamples, limits: Limits, *, cut: bool) -> Iterator[Finding]:

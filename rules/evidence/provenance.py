@@ -27,6 +27,7 @@ RULE = Rule(
     slug="provenance",
     title="Nothing says which commit and which k6 ran",
     severity="warning",
+    raises=True,
     since="0.2",
     references=("sign-off",),
 )

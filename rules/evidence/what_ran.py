@@ -58,6 +58,7 @@ RULE = Rule(
     slug="what-ran",
     title="What ran is not what the files say",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("iterations", 1, "iterations", "own: an iteration may end between the two counts"),
@@ -92,7 +93,7 @@ def check(
             yield from against_sleep(generator, plan, samples, accounting, limits)
         if samples is not None and iterations is not None:
             yield from against_samples(generator, plan, samples, iterations, timeline, accounting)
-            yield from against_console(generator, samples, limits)
+            yield from against_console(generator, samples, iterations, limits)
 
 
 def against_banner(generator: GeneratorEvidence, plan: Plan) -> Iterator[Finding]:
@@ -219,7 +220,9 @@ def against_samples(
             )
 
 
-def against_console(generator: GeneratorEvidence, samples: Samples, limits: Limits) -> Iterator[Finding]:
+def against_console(
+    generator: GeneratorEvidence, samples: Samples, iterations: Iterations, limits: Limits
+) -> Iterator[Finding]:
     own = samples.by_generator.get(generator.name)
     console = generator.console
     if own is None or console is None or own.read.torn:
@@ -230,8 +233,14 @@ def against_console(generator: GeneratorEvidence, samples: Samples, limits: Limi
     if console.counts is not None and (listed.get("iterations") or not listed.get("iteration_duration")):
         here = round(float(own.column("iterations").value.sum()))
         counted.append(("complete iterations", here, console.counts.completed, console.counts.final))
-    if console.requests is not None and (listed.get("http_reqs") or not listed.get("http_req_duration")):
-        counted.append(("requests", listed.get("http_reqs", 0), console.requests, True))
+    if console.requests is not None:
+        here = listed.get("http_reqs") or listed.get("http_req_duration", 0)
+        counted.append(("requests", here, console.requests, True))
+    if console.counts is not None and console.counts.final:
+        # One that was cancelled before it ran is counted by the console alone.
+        began = sum(i.interrupted for k, i in iterations.by_key.items() if k.generator == generator.name)
+        if abs(began - console.counts.interrupted) > max(2, 0.1 * console.counts.interrupted):
+            counted.append(("interrupted iterations", began, console.counts.interrupted, True))
     for what, here, there, final in counted:
         differs = abs(here - there) if final else there - here
         if differs <= max(limits["iterations"], limits["share"] * there):

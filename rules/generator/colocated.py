@@ -24,6 +24,7 @@ RULE = Rule(
     slug="colocated",
     title="A generator shared its machine with the system, or nothing says that none did",
     severity="warning",
+    raises=True,
     since="0.2",
     references=("sign-off",),
 )

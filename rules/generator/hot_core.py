@@ -50,6 +50,7 @@ RULE = Rule(
     slug="hot-core",
     title="One core of the generator was saturated",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("busy", 80, "% of one core over 10 s", "k6 documentation's 80 %, applied to a core"),

@@ -41,6 +41,7 @@ RULE = Rule(
     slug="memory",
     title="The generator was short of memory",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("used", 90, "% of memory", "k6 documentation: keep memory below 90 %"),

@@ -51,7 +51,26 @@ def check_report(linted: LintedReport) -> Findings:
         for where, said in (("the report says", report.verdict), ("its metadata say", report.verdict_meta)):
             if said and said != verdict and (where.startswith("its") or said in VERDICTS):
                 yield _finding(linted, f"{where} {said}, {source} says {verdict}", said, verdict)
+    made_of = _by_its_rules(linted)
+    said = str((report.embedded or {}).get("verdict"))
+    if made_of is not None and made_of != said:
+        yield _finding(
+            linted, f"its embedded result says {said}, its own rules make it {made_of}", said, made_of
+        )
     yield from _edited(linted)
+
+
+def _by_its_rules(linted: LintedReport) -> str | None:
+    """The verdict that the rules of the embedded result make; None if it has none of them."""
+    rules = (linted.report.embedded or {}).get("rules")
+    if not isinstance(rules, list) or not all(isinstance(r, dict) for r in rules):
+        return None
+    if any(r.get("outcome") == "fail" and r.get("severity") == "invalid" for r in rules):
+        return "INVALID"
+    unknown = any(
+        r.get("outcome") in ("unknown", "error") and r.get("base_severity") == "invalid" for r in rules
+    )
+    return "NOT PROVEN" if unknown else "VALID"
 
 
 def _given(linted: LintedReport) -> tuple[str, str] | None:
@@ -68,8 +87,11 @@ def _edited(linted: LintedReport) -> Iterator[Finding]:
     header = embedded.get("header") if embedded is not None else None
     if not isinstance(header, dict):
         return
+    own_page = any(found.how == "name" for found in linted.report.fields.values())
     for name, found in linted.report.fields.items():
         cell = header.get(name)
+        if found.how == "json" and own_page:
+            yield _cell(linted, name, "missing", "there")
         if found.how != "name" or not isinstance(cell, dict):
             continue
         value = cell.get("value") if cell.get("status") == "ok" else None

@@ -55,6 +55,7 @@ RULE = Rule(
     slug="dropped-share",
     title="Dropped starts make percentiles unknowable",
     severity="warning",
+    raises=True,
     since="0.1",
     references=("semantics §4",),
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),

@@ -43,6 +43,7 @@ RULE = Rule(
     slug="insufficient-vus",
     title="k6 warned of too few VUs",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(Limit("warnings", 0, "warnings", "k6 writes it only when a start is lost"),),
     references=(

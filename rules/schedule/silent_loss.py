@@ -43,6 +43,7 @@ RULE = Rule(
     slug="silent-loss",
     title="Starts were lost without a trace",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(Limit("silent_share", 0.001, "share of planned", "own: what p99.9 can bear"),),
     references=("semantics §1",),

@@ -48,6 +48,7 @@ RULE = Rule(
     slug="vu-pool",
     title="The VU pool is too small for the rate",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("needed_share", 1.0, "needed VUs ÷ maxVUs", "Little's law"),

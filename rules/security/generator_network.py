@@ -24,6 +24,7 @@ RULE = Rule(
     slug="generator-network",
     title="The generators' network is not declared",
     severity="warning",
+    raises=True,
     since="0.2",
     references=("sign-off",),
 )

@@ -47,6 +47,7 @@ RULE = Rule(
     slug="stall",
     title="The system stopped answering for a while",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("least_due", 10, "starts", "own: fewer starts due in a gap say nothing about the load"),

@@ -50,6 +50,7 @@ RULE = Rule(
     slug="unfinished-work",
     title="Work was left unfinished at the end",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("unfinished", 0, "iterations", "own: what does not finish has no latency"),

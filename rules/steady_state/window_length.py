@@ -45,6 +45,7 @@ RULE = Rule(
     slug="window-length",
     title="The measurement window is short",
     severity="warning",
+    raises=True,
     since="0.1",
     limits=(
         Limit("capacity_s", 600, "s", "MLPerf: ten minutes"),

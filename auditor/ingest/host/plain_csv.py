@@ -16,6 +16,8 @@ from auditor.ingest.host.sadf_json import UnusableHost
 
 REQUIRED = ("timestamp", "cpu_busy_percent")
 _CORE = re.compile(r"cpu(\d+)_busy_percent$")
+MOST_PERCENT = 100.5
+"""A share of all cores; half a percent for rounding."""
 _EPOCH_NS = ((1e17, 1), (1e14, 1_000), (1e11, 1_000_000), (0.0, 1_000_000_000))
 
 
@@ -43,10 +45,14 @@ def read_host_csv(text: str, path: str) -> HostSeries:
         for name in table.columns
         if name != "timestamp"
     }
-    usable = (stamps >= 0) & np.isfinite(numbers["cpu_busy_percent"])
+    busy = numbers["cpu_busy_percent"]
+    usable = (stamps >= 0) & (busy >= 0) & (busy <= MOST_PERCENT)  # NaN is neither
     if not usable.any():
         raise UnusableHost("no row has a stamp and a CPU figure")
-    order = np.flatnonzero(usable)[np.argsort(stamps[usable], kind="stable")]
+    # A row covers the time since the row before, even if that one has no usable figure.
+    stamped = np.flatnonzero(stamps >= 0)
+    stamped = stamped[np.argsort(stamps[stamped], kind="stable")]
+    order = stamped[usable[stamped]]
     kept = stamps[order]
     cores = sorted((name for name in numbers if _CORE.match(name)), key=lambda n: int(_CORE.match(n)[1]))  # type: ignore[index]
     lost = int((~usable).sum())
@@ -59,7 +65,9 @@ def read_host_csv(text: str, path: str) -> HostSeries:
         path=path,
         host="",
         stamp_ns=kept,
-        interval_s=numbers["interval_s"][order] if "interval_s" in numbers else _intervals_s(kept),
+        interval_s=numbers["interval_s"][order]
+        if "interval_s" in numbers
+        else _intervals_s(stamps[stamped])[usable[stamped]],
         cpu_busy_percent=numbers["cpu_busy_percent"][order],
         cores=len(cores) or None,
         core_busy_percent=np.stack([numbers[name][order] for name in cores], axis=1) if cores else None,
