@@ -117,6 +117,15 @@ def fail_some(share: float, *, zero_ms: bool) -> Change:
     return edit_lines(change)
 
 
+def failed_requests(change: Callable[[str], str]) -> Change:
+    """Change every line of a request that failed."""
+    return edit_lines(
+        lambda found: [
+            change(x) if '"metric":"http_' in x and '"expected_response":"false"' in x else x for x in found
+        ]
+    )
+
+
 def console_of(run: Run) -> Change:
     return lambda folder: (folder / "console.txt").write_text(run.console_text())
 
@@ -267,6 +276,14 @@ DAMAGE: dict[str, Change] = {
     "requests without a duration": without(lambda line, t: '"metric":"http_req_duration"' not in line or int(t * 1000) % 7 != 0),
     "negative durations": edit_lines(lambda found: [x.replace('"value":2', '"value":-2', 1) if '"metric":"http_req_duration"' in x and i % 50 == 0 else x for i, x in enumerate(found)]),
     "the schedule slips": slow_down,
+    "failures in a group of the script called setup": both(fail_some(0.2, zero_ms=False), failed_requests(lambda x: x.replace('"group":""', '"group":"::setup"'))),
+    "failures without a scenario": both(fail_some(0.2, zero_ms=False), failed_requests(lambda x: x.replace('"scenario":"api"', '"team":"x"'))),
+    "half of the host rows without a figure": edit("host.csv", lambda t: "\n".join(",".join([r.split(",")[0], *(["NaN"] * r.count(","))]) if i % 2 else r for i, r in enumerate(t.splitlines())) + "\n"),
+    "a host below zero": host_rows(lambda i, n: False, "-20"),
+    "a host at rest throughout": host_rows(lambda i, n: False, "0"),
+    "a console that counts interrupted iterations": edit("console.txt", lambda t: t.replace("3000 complete and 0 interrupted", "3000 complete and 200 interrupted")),
+    "one drop of 1e308": lambda f: put(f, [*lines(f), '{"metric":"dropped_iterations","type":"Point","data":{"time":"' + stamp(T0_S * NS + 15 * NS) + '","value":1e308,"tags":{"scenario":"api"}}}']),
+    "durations of 1e308": edit_lines(lambda found: [x.replace('"value":2', '"value":2e307', 1) if '"metric":"http_req_duration"' in x and i % 900 == 0 else x for i, x in enumerate(found)]),
 }
 
 HARMLESS: dict[str, Change] = {
@@ -294,6 +311,7 @@ HARMLESS: dict[str, Change] = {
     "no exit code": remove("exit_code"),
     "no banner": remove("console.txt"),
     "nested folder without points": nested_folder,
+    "a group of the script called teardown": edit_lines(lambda found: [x.replace('"group":""', '"group":"::teardown"') if '"metric":"http_' in x else x for x in found]),
 }
 # fmt: on
 

@@ -90,7 +90,7 @@ def _edited(linted: LintedReport) -> Iterator[Finding]:
     own_page = any(found.how == "name" for found in linted.report.fields.values())
     for name, found in linted.report.fields.items():
         cell = header.get(name)
-        if found.how == "json" and own_page:
+        if found.how != "name" and own_page:
             yield _cell(linted, name, "missing", "there")
         if found.how != "name" or not isinstance(cell, dict):
             continue

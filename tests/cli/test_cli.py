@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.builder import Run, Scenario
+from tests.builder import Answer, Run, Scenario
 from tests.conftest import ROOT
 
 COMMAND = Path(sys.executable).parent / "k6-audit"
@@ -127,6 +127,7 @@ def test_exit_zero_and_fail_on(healthy: Path, short: Path) -> None:
     [
         (["lint", "nowhere"], "no such file or folder"),
         (["lint", "{empty}"], "nothing here is evidence"),
+        (["lint", "/dev/null"], "neither a file nor a folder"),
         (["lint", "{healthy}", "--warmup", "5"], "no duration"),
         (["lint", "{healthy}", "--target-rate", "fast"], "no rate"),
         (["lint", "{healthy}", "--config", "nowhere.toml"], "no such config"),
@@ -143,6 +144,24 @@ def test_errors_are_one_line_and_2(arguments: list[str], says: str, healthy: Pat
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
+
+
+def test_a_latency_metric_cannot_hide_failures(tmp_path: Path) -> None:
+    failing = Run([Scenario(answer=lambda i, s: Answer(20.0, failed=i % 5 == 0))]).write(tmp_path / "run")
+    for metric in ("iteration_duration", "wait_for_token"):
+        (failing / "k6-audit.toml").write_text(f'warmup = "5s"\nlatency_metric = "{metric}"\n')
+        assert run("lint", failing).returncode != 0, metric
+
+
+def test_streams_that_are_closed_or_lack_characters(healthy: Path) -> None:
+    ascii_only = run("lint", healthy, "--warmup", "5s", PYTHONIOENCODING="ascii")
+    assert ascii_only.returncode == 0, ascii_only.stderr
+    closed = subprocess.run(
+        f"'{COMMAND}' lint '{healthy}' --warmup 5s >&-",
+        shell=True, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in closed.stderr
+    assert "fault of k6-audit" not in closed.stderr
 
 
 def test_config_errors_come_all_at_once_with_the_nearest_key(healthy: Path, tmp_path: Path) -> None:

@@ -135,6 +135,9 @@ def test_rules_left_out_are_never_a_pass(folder: Path) -> None:
     assert judge(folder, *rules, ignore=("AA",)).verdict == "NOT PROVEN"
     assert judge(folder, *rules, ignore=("AB",)).verdict == "VALID"
     assert judge(folder, *rules, select=("AB",)).verdict == "NOT PROVEN"
+    # One that may raise a finding to invalid is missed as well.
+    raising = rule("AC01", says(), "warning", raises=True)
+    assert judge(folder, *rules, raising, ignore=("AC",)).verdict == "NOT PROVEN"
     without_guard = audit(read_run([folder]), Policy(), rules, TODAY)
     assert without_guard.verdict == "NOT PROVEN"
 

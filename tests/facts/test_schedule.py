@@ -152,3 +152,11 @@ def test_slot_times_are_ascending_and_inside_the_schedule() -> None:
     assert (np.diff(times) > 0).all()
     assert times[0] > 0
     assert times[-1] <= 50 * 10**9
+
+
+def test_a_plan_of_many_stages_is_counted_without_walking_them_each_time() -> None:
+    """A day in one-second stages between 1/s and 2/s: 1.5/s × 86,400 s, a quarter of it every six hours."""
+    stages = [(F(1), F(1 + i % 2)) for i in range(1, 86_401)]
+    schedule = Schedule.ramping(F(1), stages)
+    assert schedule.total == 129_600
+    assert [schedule.slots_to(F(3600 * h)) for h in range(0, 25, 6)] == [5400 * h for h in range(0, 25, 6)]

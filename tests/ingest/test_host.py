@@ -89,7 +89,7 @@ def test_csv_without_a_zone_or_a_usable_row_is_refused() -> None:
     with pytest.raises(UnusableHost, match="zone"):
         read_host_csv("timestamp,cpu_busy_percent\n2026-11-29 22:00:01,5\n", "h")
     with pytest.raises(UnusableHost, match="no row"):
-        read_host_csv("timestamp,cpu_busy_percent\n2026-11-29T22:00:01Z,NaN\n", "h")
+        read_host_csv("timestamp,cpu_busy_percent\n2026-11-29T22:00:01Z,NaN\n2026-11-29T22:00:02Z,-5\n", "h")
 
 
 @settings(max_examples=100, deadline=None)

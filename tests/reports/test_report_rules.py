@@ -357,3 +357,19 @@ def test_zero_drops_of_an_executor_that_cannot_drop(beside: Audit, tmp_path: Pat
         dropped_iterations="n/a: this executor cannot drop",
     )
     assert outcomes(lint(said, tmp_path))["SD11"] == "pass"  # type: ignore[arg-type]
+
+
+def test_a_verdict_edited_everywhere_contradicts_its_own_rules(tmp_path: Path) -> None:
+    failing = Run([Scenario(duration_s=20, answer=lambda i, s: Answer(20.0, failed=i % 5 == 0))])
+    folder = failing.write(tmp_path / "failing")
+    run = audit(read_run([folder]), load_policy(None, {"warmup": ("5s", "--warmup")}, RULES), RULES)
+    assert run.verdict == "INVALID"
+    edited = html(model(run)).replace("INVALID", "VALID")
+    assert outcomes(lint(edited, tmp_path, None, "report.html"))["HD15"] == "fail:invalid"  # type: ignore[arg-type]
+
+
+def test_a_row_taken_from_the_page_is_missed(page: str, tmp_path: Path) -> None:
+    start = page.index('<tr data-field="p99"')
+    without = page[:start] + page[page.index("</tr>", start) + len("</tr>") :]
+    assert outcomes(lint(without, tmp_path, None, "report.html"))["HD15"] == "fail:invalid"  # type: ignore[arg-type]
+    assert outcomes(lint(page, tmp_path, None, "report.html"))["HD15"] == "pass"  # type: ignore[arg-type]

@@ -196,3 +196,11 @@ def test_a_rule_imports_the_api_alone(path: Path) -> None:
         first = module.split(".", 1)[0]
         allowed = module == "auditor.api" or first == "numpy" or first in sys.stdlib_module_names
         assert allowed, module
+
+
+@every_rule
+def test_it_says_whether_it_may_raise_a_finding(rule: LoadedRule) -> None:
+    """A rule that is left out must be missed if it might have found the run invalid."""
+    source = ast.parse((ROOT / rule.path).read_text())
+    raised = sum(isinstance(n, ast.Constant) and n.value == "invalid" for n in ast.walk(source))
+    assert rule.meta.raises == (rule.meta.severity != "invalid" and raised > 0)
