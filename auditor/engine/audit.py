@@ -112,6 +112,12 @@ def audit(
     )
     results += [run_rule(r, r.check, store, policy, {SelfCheck: check}) for r in rules if r.meta.id == GUARD]
     results, notes = waive(results, policy.waivers, today)
+    notes += [
+        f"limit {r.meta.id}.{limit.name} is {changed:g} by the policy (default {limit.default:g} {limit.unit})"
+        for r in rules
+        for limit in r.meta.limits
+        if (changed := policy.limits.get(r.meta.id, {}).get(limit.name, limit.default)) != limit.default
+    ]
     results = link(sorted(results, key=lambda r: r.id))
     return Audit(
         verdict=_verdict(results, guarded=any(r.id == GUARD for r in results)),

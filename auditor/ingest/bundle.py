@@ -158,6 +158,9 @@ def _folder_of(target: Path, name: str, reading: _Reading, prefix: str = "") -> 
         label = reading.redactor.text(prefix) + reading.redactor.text(path.name)
         if path.name.startswith("."):
             continue
+        if path.name == "k6-audit.toml":
+            reading.ignored.append(Ignored(label, "a policy file, not evidence"))
+            continue
         if not path.is_file():
             reading.ignored.append(Ignored(label, "not a regular file"))
             continue
