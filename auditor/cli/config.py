@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from auditor.errors import AuditError
-
 app = typer.Typer(help="The policy in force, and its schema.", no_args_is_help=True)
 
 
@@ -23,12 +21,9 @@ def show(
 ) -> None:
     """Print every value and where it came from."""
     from auditor.engine.loader import load_rules
-    from auditor.engine.policy import find_config, load_policy
+    from auditor.engine.policy import choose_config, load_policy
 
-    if config is not None and not config.is_file():
-        raise AuditError("no such config file", where=str(config))
-    start = target if target is not None and target.exists() else Path.cwd()
-    found = None if no_config else config or find_config(start) or find_config(Path.cwd())
+    found = choose_config(target, config, no_config=no_config)
     rules = load_rules()
     policy = load_policy(found, {}, rules)
     typer.echo(f"config: {policy.path or 'none'}")

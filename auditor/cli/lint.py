@@ -139,14 +139,11 @@ def run_audit(
     """Read, load and judge: the one path that every command takes."""
     from auditor.engine.audit import audit
     from auditor.engine.loader import load_rules
-    from auditor.engine.policy import find_config, load_policy
+    from auditor.engine.policy import choose_config, load_policy
     from auditor.ingest.bundle import read_run
 
-    if config is not None and not config.is_file():
-        raise AuditError("no such config file", where=str(config))
     rules = load_rules(extra_rules)
-    found = None if no_config else config or find_config(targets[0]) or find_config(Path.cwd())
-    policy = load_policy(found, overrides, rules)
+    policy = load_policy(choose_config(targets[0], config, no_config=no_config), overrides, rules)
     return audit(read_run(targets, hosts), policy, rules)
 
 

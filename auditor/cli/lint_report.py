@@ -42,7 +42,7 @@ def lint_report(
 ) -> ReportAudit:
     """Read a report and judge it; ``audit_run`` audits the run beside it with the overrides given."""
     from auditor.engine.loader import load_rules
-    from auditor.engine.policy import find_config, load_policy
+    from auditor.engine.policy import choose_config, load_policy
     from auditor.engine.report_audit import audit_report
     from auditor.ingest.report.reader import read_report
 
@@ -53,9 +53,7 @@ def lint_report(
         if run.policy.declared.warmup_s is None and (said := _warmup(report)) is not None:
             run = audit_run({**overrides, "warmup": (said, path.name)})
         return audit_report(report, run.policy, rules, run)
-    if config is not None and not config.is_file():
-        raise AuditError("no such config file", where=str(config))
-    found = None if no_config else config or find_config(path) or find_config(Path.cwd())
+    found = choose_config(path, config, no_config=no_config)
     return audit_report(report, load_policy(found, overrides, rules), rules)
 
 

@@ -58,6 +58,23 @@ def find_config(start: Path) -> Path | None:
     return None
 
 
+def choose_config(start: Path | None, config: Path | None, *, no_config: bool) -> Path | None:
+    """The config that a command reads: the one named, else the nearest to the target, else to where we stand.
+
+    Raises:
+        AuditError: if the one named does not exist.
+    """
+    if config is not None and not config.is_file():
+        raise AuditError("no such config file", where=str(config))
+    if no_config or config is not None:
+        return None if no_config else config
+    found = find_config(start) if start is not None and start.exists() else None
+    try:
+        return found or find_config(Path.cwd())
+    except FileNotFoundError:
+        return None  # the folder we stand in was deleted: it has no config
+
+
 def load_policy(
     config: Path | None,
     overrides: Mapping[str, Any],
