@@ -5,12 +5,13 @@ Readers (`auditor.ingest`) build these values; facts (`auditor.facts`) consume t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -19,16 +20,28 @@ Tags = tuple[tuple[str, str], ...]
 """A tag set: sorted (key, value) pairs."""
 
 
+class Digest(Protocol):
+    """SHA-256 of a file, found when it is first asked for, if reading the file has not found it before."""
+
+    def hex(self) -> str: ...
+
+    def note(self, found: str) -> None: ...
+
+
 @dataclass(frozen=True)
 class Source:
     """A file that was read: its path inside the target, its digest, and what it was read as."""
 
     path: str
-    sha256: str
+    digest: Digest
     size_bytes: int
     format: str
     generator: str = ""
     note: str = ""
+
+    @property
+    def sha256(self) -> str:
+        return self.digest.hex()
 
 
 @dataclass(frozen=True)
@@ -55,11 +68,13 @@ class MetricDefinition:
 
 @dataclass
 class PointTables:
-    """Interned names of one points file: ids in a batch are indices into these lists, which only grow."""
+    """Interned names of what one reader has read: ids in a batch are indices into lists, which only grow."""
 
     metrics: list[str] = field(default_factory=list)
     tagsets: list[Tags] = field(default_factory=list)
     definitions: dict[str, MetricDefinition] = field(default_factory=dict)
+    defined_at: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Block and line of each definition: the first of a metric counts, whoever read it."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +88,28 @@ class PointBatch:
 
 
 @dataclass(frozen=True)
+class PartReport:
+    """How reading a part of a points file went; known after its last batch."""
+
+    lines: tuple[tuple[int, int], ...] = ()
+    """(number of a block in the file, its lines), in any order."""
+    points: int = 0
+    malformed: int = 0
+    first_malformed: tuple[int, int] | None = None
+    """Block, and line in it, from 1."""
+    dropped_values: int = 0
+    torn: str = ""
+    stamp_gcd_ns: int = 0
+    """Greatest common divisor of all stamps; 0 if there was none."""
+    stamp_unit_ns: int = 1
+    """What the format cannot be finer than."""
+    sha256: str = ""
+    """Of the file, if this part was all of it, or the last to share it."""
+
+
+@dataclass(frozen=True)
 class ReadReport:
-    """How reading a points file went; known after the last batch."""
+    """How reading a points file went."""
 
     lines: int = 0
     points: int = 0
@@ -87,16 +122,72 @@ class ReadReport:
     stamp_resolution_ns: int = 1
     """The coarsest power of ten that divides every stamp."""
 
+    @classmethod
+    def of(cls, parts: Sequence[PartReport]) -> ReadReport:
+        """The whole file's, of those of all its parts."""
+        in_order = sorted(pair for part in parts for pair in part.lines)
+        first = min((p.first_malformed for p in parts if p.first_malformed is not None), default=None)
+        before = sum(lines for block, lines in in_order if first is not None and block < first[0])
+        return cls(
+            lines=sum(lines for _, lines in in_order),
+            points=sum(p.points for p in parts),
+            malformed=sum(p.malformed for p in parts),
+            first_malformed_line=None if first is None else before + first[1],
+            dropped_values=sum(p.dropped_values for p in parts),
+            torn=next((p.torn for p in parts if p.torn), ""),
+            stamp_resolution_ns=max(
+                _power_of_ten(math.gcd(*(p.stamp_gcd_ns for p in parts))),
+                *(p.stamp_unit_ns for p in parts),
+                1,
+            ),
+        )
 
-class PointsSource(Protocol):
-    """A points file, read once, in batches."""
 
-    path: str
+def _power_of_ten(divisor: int) -> int:
+    """The largest power of ten, up to 1 s, that divides every stamp (1 if there was none)."""
+    resolution = 1
+    while divisor and resolution < 1_000_000_000 and divisor % (resolution * 10) == 0:
+        resolution *= 10
+    return resolution
+
+
+class PointsPart(Protocol):
+    """Some of the samples of a points file, read once, in batches, by one thread."""
+
     tables: PointTables
 
     def batches(self) -> Iterator[PointBatch]: ...
 
-    def report(self) -> ReadReport: ...
+    def report(self) -> PartReport: ...
+
+
+@dataclass(frozen=True)
+class Position:
+    """How far the reading of a points file has come."""
+
+    read_bytes: int
+    size_bytes: int
+    points: int
+
+
+class PointsSource(Protocol):
+    """A points file. What its parts hold together does not depend on how many there are."""
+
+    path: str
+
+    @property
+    def sha256(self) -> Digest: ...
+
+    def parts(self, n: int, *, hashed: bool = True) -> Sequence[PointsPart]:
+        """At most n parts, for as many threads, which share one pass over the file: none may be left unread."""
+
+    def chunks(self) -> Sequence[PointsPart]:
+        """Parts that can each be sent to another process, which opens the file itself, in their order."""
+
+    def masked(self, tables: PointTables) -> PointTables:
+        """The same tables, in the same order, without secrets."""
+
+    def position(self) -> Position: ...
 
 
 # --- what was asked for -------------------------------------------------------------------------------

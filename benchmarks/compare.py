@@ -47,7 +47,7 @@ def reader(path: str) -> int:
 
     from auditor.ingest.k6.points_json import JsonPoints
 
-    source = JsonPoints(Path(path), "k6.json")
+    source = JsonPoints(Path(path), "k6.json").parts(1, hashed=False)[0]
     kept: dict[int, list[Any]] = {}
     for batch in source.batches():
         # By metric first: few, so that what is grouped by tag set later is one small integer.
@@ -81,13 +81,15 @@ def reader(path: str) -> int:
 def read_only(path: str) -> int:
     from auditor.ingest.k6.points_json import JsonPoints
 
-    return sum(len(batch.value) for batch in JsonPoints(Path(path), "k6.json").batches())
+    return sum(len(batch.value) for batch in JsonPoints(Path(path), "k6.json").parts(1, hashed=False)[0].batches())
 
 
 def plain_reader(path: str) -> int:
     from auditor.ingest.k6.points_json import JsonPoints
 
-    return sum(len(batch.value) for batch in JsonPoints(Path(path), "k6.json", fast=False).batches())
+    return sum(
+        len(batch.value) for batch in JsonPoints(Path(path), "k6.json", fast=False).parts(1, hashed=False)[0].batches()
+    )
 
 
 def duckdb(path: str) -> int:

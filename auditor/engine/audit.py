@@ -28,6 +28,7 @@ from auditor.errors import AuditError
 from auditor.evidence import Declared, Evidence
 from auditor.facts.accounting import Accounting
 from auditor.facts.header import Header
+from auditor.facts.samples import Threads, Workers
 from auditor.facts.store import FactStore, Unknown
 
 Verdict = Literal["VALID", "INVALID", "NOT PROVEN"]
@@ -90,13 +91,14 @@ def audit(
     policy: Policy,
     rules: Sequence[LoadedRule],
     today: datetime.date | None = None,
+    workers: Workers | None = None,
 ) -> Audit:
     """Judge a run.
 
     Raises:
         AuditError: if the generators' data turn out to be different runs.
     """
-    store = FactStore({Evidence: evidence, Declared: policy.declared})
+    store = FactStore({Evidence: evidence, Declared: policy.declared, Workers: workers or Threads()})
     refuse_different_runs(store)
     today = today or datetime.datetime.now(datetime.UTC).date()
     rules = [r for r in rules if r.check is not None]

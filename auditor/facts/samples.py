@@ -11,7 +11,9 @@ tag sets that several metrics share (nine metrics of a request do) once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +25,10 @@ from auditor.evidence import (
     Evidence,
     GeneratorEvidence,
     MetricDefinition,
+    PartReport,
     PointBatch,
+    PointsPart,
+    PointsSource,
     PointTables,
     ReadReport,
     Tags,
@@ -193,13 +198,29 @@ class _Part:
     tagset: npt.NDArray[np.uint16] | npt.NDArray[np.int32]
 
 
-class SampleReducer:
-    """Folds batches of one points file, or of a part of it, into `GeneratorSamples`."""
+@dataclass(frozen=True)
+class Reduced:
+    """What one reader has seen of a points file: kept samples and counts, under the ids of its own tables."""
 
-    def __init__(self, tables: PointTables, keep: Iterable[str] = ()) -> None:
+    tables: PointTables
+    kept: Mapping[str, list[_Part]]
+    passed_over: frozenset[str]
+    """Metrics of which samples were not kept."""
+    series: tuple[Ints, Ints]
+    """Pairs of metric and tag set (metric << 32 | tag set), and their samples."""
+    seconds: tuple[Ints, Ints, Ints]
+    """Seconds, and the first and last stamp of each."""
+    report: PartReport
+
+
+class SampleReducer:
+    """Folds the batches of one part of a points file."""
+
+    def __init__(self, tables: PointTables, keep: frozenset[str] = KEPT) -> None:
         self._tables = tables
-        self._keep = KEPT | frozenset(keep)
+        self._keep = frozenset(keep)
         self._kept: dict[str, list[_Part]] = {}
+        self._passed_over: set[str] = set()
         self._series: list[tuple[Ints, Ints]] = []
         self._unfolded = 0
         self._fold_at = FOLD_SERIES
@@ -214,15 +235,15 @@ class SampleReducer:
         for index in np.flatnonzero(np.bincount(batch.metric)):
             name = self._tables.metrics[index]
             definition = self._tables.definitions.get(name)
-            if name in self._keep or (definition is not None and definition.thresholds):
-                rows = np.flatnonzero(batch.metric == index)
-                tagset = batch.tagset[rows]
-                part = _Part(
-                    batch.time_ns[rows],
-                    _once(batch.value[rows]),
-                    tagset.astype(np.uint16) if narrow else tagset,
-                )
-                self._kept.setdefault(name, []).append(part)
+            if name not in self._keep and (definition is None or not definition.thresholds):
+                self._passed_over.add(name)
+                continue
+            rows = np.flatnonzero(batch.metric == index)
+            tagset = batch.tagset[rows]
+            part = _Part(
+                batch.time_ns[rows], _once(batch.value[rows]), tagset.astype(np.uint16) if narrow else tagset
+            )
+            self._kept.setdefault(name, []).append(part)
 
     def _add_series(self, pairs: Ints, counts: Ints) -> None:
         self._series.append((pairs, counts))
@@ -232,45 +253,97 @@ class SampleReducer:
             self._unfolded = len(self._series[0][0])
             self._fold_at = max(FOLD_SERIES, 2 * self._unfolded)
 
-    def merge(self, other: SampleReducer) -> None:
-        """Take over what another reducer of the same tables has seen."""
-        for name, parts in other._kept.items():
-            self._kept.setdefault(name, []).extend(parts)
-        for pairs, counts in other._series:
-            self._add_series(pairs, counts)
-        self._seconds += other._seconds
-
-    def result(self, path: str, read: ReadReport) -> GeneratorSamples:
-        """What was seen; once, as the parts are given up one by one so that they are not in memory twice."""
-        pairs, counts = _summed(self._series)
-        second_first, second_last = _stamps(self._seconds)
-        return GeneratorSamples(
-            path=path,
-            metrics=tuple(self._tables.metrics),
-            tagsets=tuple(self._tables.tagsets),
-            columns=self._columns(),
-            series_metric=(pairs >> 32).astype(np.int32),
-            series_tagset=(pairs & 0xFFFFFFFF).astype(np.int32),
-            series_count=counts,
-            second_first_ns=second_first,
-            second_last_ns=second_last,
-            definitions=dict(self._tables.definitions),
-            read=read,
+    def result(self, report: PartReport) -> Reduced:
+        return Reduced(
+            self._tables,
+            self._kept,
+            frozenset(self._passed_over),
+            _summed(self._series),
+            _stamps(self._seconds),
+            report,
         )
 
-    def _columns(self) -> dict[str, Column]:
-        found: dict[str, Column] = {}
-        while self._kept:
-            name, parts = self._kept.popitem()
-            column = _sorted(parts)
-            for other in found.values():
-                if np.array_equal(column.time_ns, other.time_ns) and np.array_equal(
-                    column.tagset, other.tagset
-                ):
-                    column = Column(other.time_ns, column.value, other.tagset)
-                    break
-            found[name] = column
-        return found
+
+def reduce_part(part: PointsPart, keep: frozenset[str]) -> Reduced:
+    """Read one part of a points file, here or in another process."""
+    reducer = SampleReducer(part.tables, keep)
+    for batch in part.batches():
+        reducer.add(batch)
+    return reducer.result(part.report())
+
+
+def merged(source: PointsSource, parts: Sequence[Reduced]) -> GeneratorSamples:
+    """The samples of a file whose parts were reduced; the parts are given up: nothing is in memory twice.
+
+    What comes out does not depend on who read what: names and tag sets are numbered in their own order,
+    counts are integers, and kept samples are sorted.
+    """
+    definitions: dict[str, tuple[tuple[int, int], MetricDefinition]] = {}
+    for part in parts:
+        for name, definition in part.tables.definitions.items():
+            place = part.tables.defined_at.get(name, (0, 0))
+            if name not in definitions or place < definitions[name][0]:
+                definitions[name] = (place, definition)
+    tables = PointTables(
+        sorted({name for part in parts for name in part.tables.metrics}),
+        sorted(
+            {tags for part in parts for tags in part.tables.tagsets}, key=lambda tags: (_in_one(tags), tags)
+        ),
+        {name: definitions[name][1] for name in sorted(definitions)},
+    )
+    metric_id = {name: i for i, name in enumerate(tables.metrics)}
+    tagset_id = {tags: i for i, tags in enumerate(tables.tagsets)}
+    kept: dict[str, list[_Part]] = {}
+    series: list[tuple[Ints, Ints]] = []
+    for part in parts:
+        metrics = np.array([metric_id[name] for name in part.tables.metrics], dtype=np.int64)
+        tagsets = np.array([tagset_id[tags] for tags in part.tables.tagsets], dtype=np.int32)
+        pairs, counts = part.series
+        series.append((metrics[pairs >> 32] << 32 | tagsets[pairs & 0xFFFFFFFF], counts))
+        narrow = tagsets.astype(np.uint16) if len(tables.tagsets) <= 1 << 16 else tagsets
+        for name, pieces in part.kept.items():
+            mine = kept.setdefault(name, [])
+            while pieces:
+                piece = pieces.pop()
+                mine.append(_Part(piece.time_ns, piece.value, narrow[piece.tagset]))
+    pairs, counts = _summed(series)
+    _, first_ns, last_ns = _stamps([part.seconds for part in parts])
+    shown = source.masked(tables)
+    columns: dict[str, list[_Part]] = {}
+    for name, pieces in kept.items():
+        columns.setdefault(shown.metrics[metric_id[name]], []).extend(pieces)
+    if found := next((part.report.sha256 for part in parts if part.report.sha256), ""):
+        source.sha256.note(found)
+    return GeneratorSamples(
+        path=source.path,
+        metrics=tuple(shown.metrics),
+        tagsets=tuple(shown.tagsets),
+        columns=_columns(columns),
+        series_metric=(pairs >> 32).astype(np.int32),
+        series_tagset=(pairs & 0xFFFFFFFF).astype(np.int32),
+        series_count=counts,
+        second_first_ns=first_ns,
+        second_last_ns=last_ns,
+        definitions=shown.definitions,
+        read=ReadReport.of([part.report for part in parts]),
+    )
+
+
+def _in_one(tags: Tags) -> str:
+    """A tag set as one string, which is quicker to sort by."""
+    return "\0".join([part for pair in tags for part in pair])
+
+
+def _columns(kept: dict[str, list[_Part]]) -> dict[str, Column]:
+    found: dict[str, Column] = {}
+    for name in sorted(kept):
+        column = _sorted(kept.pop(name))
+        for other in found.values():
+            if np.array_equal(column.time_ns, other.time_ns) and np.array_equal(column.tagset, other.tagset):
+                column = Column(other.time_ns, column.value, other.tagset)
+                break
+        found[name] = column
+    return found
 
 
 def _counted(batch: PointBatch, metrics: int, tagsets: int) -> tuple[Ints, Ints]:
@@ -318,16 +391,17 @@ def _summed(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     return keys, counts
 
 
-def _stamps(parts: list[tuple[Ints, Ints, Ints]]) -> tuple[Ints, Ints]:
+def _stamps(parts: list[tuple[Ints, Ints, Ints]]) -> tuple[Ints, Ints, Ints]:
     if not parts:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
     second, inverse = np.unique(np.concatenate([p[0] for p in parts]), return_inverse=True)
     lowest, highest = np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])
-    return _extremes(len(second), inverse, lowest, highest)
+    return second, *_extremes(len(second), inverse, lowest, highest)
 
 
 def _sorted(parts: list[_Part]) -> Column:
     """One column of the parts, which are given up."""
+    parts.sort(key=lambda p: int(p.time_ns[0]))  # so that there is little left to sort
     time_ns = np.concatenate([p.time_ns for p in parts])
     tagset = np.concatenate([p.tagset for p in parts], dtype=np.int32)
     known = parts[0].value
@@ -364,29 +438,65 @@ def _order(time_ns: Ints, tagset: npt.NDArray[np.int32], value: Floats) -> Ints 
     return order
 
 
+class Workers(ABC):
+    """Who reads points files: given to the facts, as the evidence is."""
+
+    @abstractmethod
+    def reduce(self, wanted: Sequence[tuple[PointsSource, frozenset[str]]]) -> list[list[Reduced]]:
+        """Every source reduced, keeping the samples of the metrics named beside it."""
+
+
+class Threads(Workers):
+    """Threads of this process: nearly all the work is done in native code that holds no lock.
+
+    Beside each file that is being read another thread reads, hashes and decompresses it.
+    """
+
+    def __init__(self, n: int = 1) -> None:
+        self.n = n
+
+    def reduce(self, wanted: Sequence[tuple[PointsSource, frozenset[str]]]) -> list[list[Reduced]]:
+        if self.n <= 1:
+            return [[reduce_part(source.parts(1)[0], keep)] for source, keep in wanted]
+        share = max(1, self.n // max(1, len(wanted)))
+        with ThreadPoolExecutor(self.n) as pool:
+            asked = [
+                [pool.submit(reduce_part, part, keep) for part in source.parts(share)]
+                for source, keep in wanted
+            ]
+            return [[future.result() for future in futures] for futures in asked]
+
+
 @provides
-def samples(evidence: Evidence, declared: Declared) -> Samples:
+def samples(evidence: Evidence, declared: Declared, workers: Workers) -> Samples:
     """Read every generator's points, once."""
-    found = {
-        generator.name: _reduce(generator, declared)
-        for generator in evidence.generators
-        if generator.points is not None
-    }
-    if not found:
+    with_points = [(g, g.points) for g in evidence.generators if g.points is not None]
+    if not with_points:
         raise Unknown(
             "no k6 points file was found",
             "record the run with `k6 run --out json=k6.json.gz` and keep the file",
         )
+    wanted = [(source, KEPT | _named(generator, declared)) for generator, source in with_points]
+    reduced = workers.reduce(wanted)
+    found: dict[str, GeneratorSamples] = {}
+    for (generator, source), (_, keep), parts in zip(with_points, wanted, reduced, strict=True):
+        if late := _defined_late(parts):
+            # Somebody met samples of a metric before it was known to have thresholds.
+            (parts,) = workers.reduce([(source, keep | late)])
+        found[generator.name] = merged(source, parts)
     return Samples(found)
 
 
-def _reduce(generator: GeneratorEvidence, declared: Declared) -> GeneratorSamples:
-    source = generator.points
-    assert source is not None
-    named = [declared.latency_metric] if declared.latency_metric else []
+def _named(generator: GeneratorEvidence, declared: Declared) -> frozenset[str]:
+    """Metrics that somebody asks for by name."""
+    named = {declared.latency_metric} if declared.latency_metric else set()
     if (told := generator.source_of("thresholds")) is not None:
-        named += [metric.split("{", 1)[0] for metric in told.thresholds]
-    reducer = SampleReducer(source.tables, named)
-    for batch in source.batches():
-        reducer.add(batch)
-    return reducer.result(source.path, source.report())
+        named |= {metric.split("{", 1)[0] for metric in told.thresholds}
+    return frozenset(named)
+
+
+def _defined_late(parts: Sequence[Reduced]) -> frozenset[str]:
+    with_thresholds = {
+        name for part in parts for name, definition in part.tables.definitions.items() if definition.thresholds
+    }
+    return frozenset(with_thresholds & {name for part in parts for name in part.passed_over})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from auditor.errors import AuditError, not_one_run
 from auditor.evidence import (
     Console,
+    Digest,
     Evidence,
     ExitCode,
     GeneratorEvidence,
@@ -23,6 +24,7 @@ from auditor.evidence import (
     Summary,
 )
 from auditor.ingest import streams
+from auditor.ingest.blocks import FileDigest
 from auditor.ingest.host.plain_csv import read_host_csv
 from auditor.ingest.host.sadf_json import UnusableHost, read_sadf
 from auditor.ingest.k6 import logs, points_pair
@@ -30,7 +32,7 @@ from auditor.ingest.k6.archive import UnusableArchive, read_archive
 from auditor.ingest.k6.console import looks_like_console, read_console, strip_ansi
 from auditor.ingest.k6.options import read_options
 from auditor.ingest.k6.points_csv import CsvPoints
-from auditor.ingest.k6.points_json import JsonPoints, sha256
+from auditor.ingest.k6.points_json import JsonPoints
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
 from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary, read_totals
 from auditor.ingest.redact import Redactor
@@ -286,10 +288,14 @@ def _points(folder: _Folder, reading: _Reading) -> tuple[PointsSource, bool, Pat
         _same_run(in_json[0], in_csv[0], reading)
     first, label, what = (in_json or in_csv)[0]
     mixed = not what.csv and looks_like_console(streams.decode(streams.head(first)))
-    _used(reading, first, label, what, folder.name, "with console text in it" if mixed else "")
+    source: PointsSource
     if what.csv:
-        return CsvPoints(first, label, reading.redactor), mixed, first
-    return JsonPoints(first, label, pretty=what.pretty, mixed=mixed, redactor=reading.redactor), mixed, first
+        source = CsvPoints(first, label, reading.redactor)
+    else:
+        source = JsonPoints(first, label, pretty=what.pretty, mixed=mixed, redactor=reading.redactor)
+    note = "with console text in it" if mixed else ""
+    _used(reading, first, label, what, folder.name, note, digest=source.sha256)
+    return source, mixed, first
 
 
 def _same_run(
@@ -338,11 +344,19 @@ def _read_host(path: Path, label: str, what: Recognised, generator: str, reading
     return [reading.redactor.value(one) for one in found]
 
 
-def _used(reading: _Reading, path: Path, label: str, what: Recognised, generator: str, note: str = "") -> None:
+def _used(
+    reading: _Reading,
+    path: Path,
+    label: str,
+    what: Recognised,
+    generator: str,
+    note: str = "",
+    digest: Digest | None = None,
+) -> None:
     reading.sources.append(
         Source(
             path=label,
-            sha256=sha256(path),
+            digest=digest or FileDigest(path),
             size_bytes=os.stat(path).st_size,
             format=what.label,
             generator=generator,

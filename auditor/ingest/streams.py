@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import queue
-import threading
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,7 +10,8 @@ if TYPE_CHECKING:
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-GZIP_STEP_BYTES = 64 << 10
+GZIP_STEP_BYTES = 256 << 10
+ZSTD_STEP_BYTES = 64 << 10
 PLAIN_STEP_BYTES = 256 << 10
 OUTPUT_STEP_BYTES = 1 << 20
 """What is yielded at once, however well the data was compressed."""
@@ -20,23 +19,28 @@ MAX_EXPANSION = 300
 """k6's lines shrink 25- to 80-fold. What expands further was made to fill a disk or a memory."""
 EXPANSION_FREE_BYTES = 64 << 20
 """Up to here any expansion is harmless."""
-AHEAD = 4
-"""Blocks that may wait for the reader."""
 
 
 class DamagedStream(Exception):
     """Decompression ended before the data did; what came before it was yielded."""
 
 
-def is_gzip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == GZIP_MAGIC
+class ByteFile(Protocol):
+    """What decompression needs of an open file."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def compression(magic: bytes) -> Literal["gzip", "zstd", ""]:
+    """How a file is compressed that begins with these four bytes."""
+    if magic[:2] == GZIP_MAGIC:
+        return "gzip"
+    return "zstd" if magic == ZSTD_MAGIC else ""
 
 
 def is_compressed(path: Path) -> bool:
     with path.open("rb") as file:
-        magic = file.read(4)
-    return magic[:2] == GZIP_MAGIC or magic == ZSTD_MAGIC
+        return bool(compression(file.read(4)))
 
 
 def chunks(path: Path) -> Iterator[bytes]:
@@ -47,113 +51,95 @@ def chunks(path: Path) -> Iterator[bytes]:
             is cut off or corrupt, or if it expands so far that it was made to do harm.
     """
     with path.open("rb") as file:
-        magic = file.read(4)
-        file.seek(0)
-        if magic[:2] == GZIP_MAGIC:
-            yield from _gunzip(file)
-        elif magic == ZSTD_MAGIC:
-            yield from _unzstd(file)
-        else:
-            yield from _plain(file)
+        yield from decoded(file)
 
 
-def chunks_ahead(path: Path) -> Iterator[bytes]:
-    """The same, with decompression running beside the reader in a thread of its own (it holds no lock).
+def decoded(file: ByteFile, step_bytes: int = OUTPUT_STEP_BYTES) -> Iterator[bytes]:
+    """The same of an open file; at most ``step_bytes`` at once.
 
     Raises:
         DamagedStream: as `chunks` does.
     """
-    ready: queue.Queue[bytes | BaseException | None] = queue.Queue(AHEAD)
-    stop = threading.Event()
-
-    def put(item: bytes | BaseException | None) -> None:
-        while not stop.is_set():
-            try:
-                ready.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-            return
-
-    def work() -> None:
-        try:
-            for block in chunks(path):
-                put(block)
-                if stop.is_set():
-                    return
-        except BaseException as problem:  # raised again where the blocks are read
-            put(problem)
-        else:
-            put(None)
-
-    thread = threading.Thread(target=work, name="decompress", daemon=True)
-    thread.start()
-    try:
-        while (item := ready.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        stop.set()
-        thread.join()
+    start = _Started(file)
+    match compression(start.magic):
+        case "gzip":
+            yield from _gunzip(start, step_bytes)
+        case "zstd":
+            yield from _unzstd(start)
+        case _:
+            while block := start.read(PLAIN_STEP_BYTES):
+                yield block
 
 
-def _plain(file: BinaryIO) -> Iterator[bytes]:
-    while block := file.read(PLAIN_STEP_BYTES):
-        yield block
+class _Started:
+    """A file whose first four bytes were looked at; they are read again."""
+
+    def __init__(self, file: ByteFile) -> None:
+        self._file = file
+        self.magic = self._pending = file.read(4)
+        self.taken = 0
+        self.closed = False
+
+    def read(self, size: int) -> bytes:
+        data = self._pending + self._file.read(size - len(self._pending))
+        self._pending = b""
+        self.taken += len(data)
+        return data
+
+    def close(self) -> None:
+        """pyarrow closes what it has read."""
 
 
-def _gunzip(file: BinaryIO) -> Iterator[bytes]:
-    from isal import igzip_lib, isal_zlib
+def _gunzip(file: _Started, step_bytes: int) -> Iterator[bytes]:
+    from isal import igzip_lib
 
-    decoder = isal_zlib.decompressobj(31)
-    pending = b""
+    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    block = b""
     in_member = False
-    taken = given = 0
+    given = 0
     while True:
-        block = pending
-        if not block:
-            block = file.read(GZIP_STEP_BYTES)
-            taken += len(block)
-        pending = b""
-        if not block:
-            break
         if not in_member:
             block = block.lstrip(b"\0")  # padding between or after members is legal
             if not block:
+                block = file.read(GZIP_STEP_BYTES)
+                if not block:
+                    return
                 continue
             in_member = True
+        elif decoder.needs_input:
+            block = file.read(GZIP_STEP_BYTES)
+            if not block:
+                raise DamagedStream("gzip stream cut off")
         try:
-            data = decoder.decompress(block, OUTPUT_STEP_BYTES)
+            data = decoder.decompress(block, step_bytes)
         except igzip_lib.IsalError as problem:  # type: ignore[misc]  # its stub is no class
             raise DamagedStream(f"gzip stream corrupt ({problem})") from problem
+        block = b""
         given += len(data)
-        _refuse_bomb("gzip", taken, given)
+        _refuse_bomb("gzip", file.taken, given)
         if data:
             yield data
-        pending = decoder.unconsumed_tail
         if decoder.eof:
-            pending = decoder.unused_data
-            decoder = isal_zlib.decompressobj(31)
+            block = decoder.unused_data
+            decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
             in_member = False
-    if in_member:
-        raise DamagedStream("gzip stream cut off")
 
 
-def _unzstd(file: BinaryIO) -> Iterator[bytes]:
+def _unzstd(file: _Started) -> Iterator[bytes]:
     import pyarrow as pa
 
     given = 0
-    with pa.CompressedInputStream(file, "zstd") as decoder:
+    with pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd") as decoder:
         while True:
             try:
-                data = decoder.read(GZIP_STEP_BYTES)
+                data = decoder.read(ZSTD_STEP_BYTES)
             except OSError as problem:
                 cut = "Truncated" in str(problem)
                 raise DamagedStream(f"zstd stream {'cut off' if cut else 'corrupt'}") from problem
             if not data:
                 return
             given += len(data)
-            _refuse_bomb("zstd", file.tell(), given)
+            _refuse_bomb("zstd", file.taken, given)
             yield data
 
 
@@ -162,69 +148,6 @@ def _refuse_bomb(kind: str, taken: int, given: int) -> None:
         raise DamagedStream(
             f"{kind} stream expands more than {MAX_EXPANSION}-fold, as no k6 output does; not read further"
         )
-
-
-class LineBuffer:
-    """Collects chunks and hands on whole lines. One buffer is reused, so that no block is allocated anew."""
-
-    def __init__(self, size: int) -> None:
-        self._data = bytearray(size + PLAIN_STEP_BYTES)
-        self._used = 0
-        self._searched = 0
-
-    def __len__(self) -> int:
-        return self._used
-
-    def fill(self, path: Path) -> Iterator[None]:
-        """Add a file's bytes, decompressed, bit by bit; those of a plain file are copied nowhere else.
-
-        Raises:
-            DamagedStream: as `chunks` does.
-        """
-        if is_compressed(path):
-            for chunk in chunks_ahead(path):
-                self.add(chunk)
-                yield
-            return
-        with path.open("rb", buffering=0) as file:
-            while True:
-                end = self._used + PLAIN_STEP_BYTES
-                self._make_room(end)
-                got = file.readinto(memoryview(self._data)[self._used : end])
-                if not got:
-                    return
-                self._used += got
-                yield
-
-    def add(self, chunk: bytes) -> None:
-        end = self._used + len(chunk)
-        self._make_room(end)
-        self._data[self._used : end] = chunk
-        self._used = end
-
-    def _make_room(self, end: int) -> None:
-        if end > len(self._data):
-            larger = bytearray(max(end, 2 * len(self._data)))
-            larger[: self._used] = memoryview(self._data)[: self._used]
-            self._data = larger
-
-    def lines(self) -> memoryview:
-        """What is there up to the last line feed; valid until `keep_rest`."""
-        cut = self._data.rfind(b"\n", self._searched, self._used) + 1
-        if not cut:
-            self._searched = self._used
-        return memoryview(self._data)[:cut]
-
-    def rest(self) -> bytes:
-        """What follows the last line feed."""
-        return bytes(self._data[len(self.lines()) : self._used])
-
-    def keep_rest(self) -> None:
-        """Drop the lines that `lines` gave."""
-        cut = len(self.lines())
-        self._data[: self._used - cut] = self._data[cut : self._used]
-        self._used -= cut
-        self._searched = 0
 
 
 def head(path: Path, size: int = 65536) -> bytes:

@@ -33,7 +33,7 @@ Row = tuple[str, int, float, dict[str, str]]
 
 def read(path: Path) -> tuple[list[Row], ReadReport]:
     """All samples as plain rows, and the report."""
-    source = CsvPoints(path, path.name)
+    source = CsvPoints(path, path.name).parts(1)[0]
     rows = []
     for batch in source.batches():
         for metric, at, value, tagset in zip(
@@ -44,7 +44,7 @@ def read(path: Path) -> tuple[list[Row], ReadReport]:
             strict=True,
         ):
             rows.append((source.tables.metrics[metric], at, value, dict(source.tables.tagsets[tagset])))
-    return rows, source.report()
+    return rows, ReadReport.of([source.report()])
 
 
 def nanoseconds(stamp: str) -> int:
@@ -164,7 +164,7 @@ def test_a_value_over_several_lines_with_quotes_commas_and_blank_lines(tmp_path:
 
 def test_extra_tags_are_one_tag_whatever_their_order(tmp_path: Path) -> None:
     text = HEADER + ROW.replace(",200,,", ",200,b=2&a=1,") + ROW.replace(",200,,", ",200,a=1&b=2,vu=1&iter=0")
-    source = CsvPoints(write(tmp_path, text), "k6.csv")
+    source = CsvPoints(write(tmp_path, text), "k6.csv").parts(1)[0]
     assert sum(len(b.value) for b in source.batches()) == 2
     assert len(source.tables.tagsets) == 1
     assert ("extra_tags", "a=1&b=2") in source.tables.tagsets[0]
@@ -209,8 +209,7 @@ def test_blocks_cut_anywhere_keep_every_record(tmp_path: Path, monkeypatch: pyte
     text = HEADER + (ROW + multi) * 40
     path = write(tmp_path, text)
     for block in (150, 211, 1000):
-        monkeypatch.setattr("auditor.ingest.k6.points_csv.BLOCK_BYTES", block)
-        monkeypatch.setattr("auditor.ingest.streams.PLAIN_STEP_BYTES", 37)
+        monkeypatch.setattr("auditor.ingest.blocks.BLOCK_BYTES", block)
         rows, report = read(path)
         assert rows == oracle(text)
         assert (report.lines, report.malformed, report.torn) == (text.count("\n"), 0, "")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
+import hashlib
+import importlib
 import json
 import os
 import random
@@ -17,14 +18,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from auditor.evidence import MetricDefinition, ReadReport
-from auditor.ingest import streams
+from auditor.ingest import blocks
 from auditor.ingest.k6 import points_json
 from auditor.ingest.k6.points_json import JsonPoints
 from tests.builder import Run, Scenario
 from tests.conftest import shared_folder
 from tests.ingest.test_points_json import NEW, OLD
 
-points_fast = pytest.importorskip("auditor.ingest.k6.points_fast")
+pytest.importorskip("numba")
+points_fast = importlib.import_module("auditor.ingest.k6.points_fast")
 
 Read = tuple[Counter[Any], dict[str, MetricDefinition], ReadReport]
 quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -32,7 +34,7 @@ quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthC
 
 def read(path: Path, *, fast: bool, mixed: bool = False) -> Read:
     """Samples as a multiset (values by their bits), definitions and report."""
-    source = JsonPoints(path, path.name, fast=fast, mixed=mixed)
+    source = JsonPoints(path, path.name, fast=fast, mixed=mixed).parts(1)[0]
     found: Counter[Any] = Counter()
     for batch in source.batches():
         metrics, tagsets = source.tables.metrics, source.tables.tagsets
@@ -40,7 +42,7 @@ def read(path: Path, *, fast: bool, mixed: bool = False) -> Read:
         columns = (batch.metric, batch.time_ns, batch.value.view("int64"), batch.tagset)
         for metric, at, bits, tagset in zip(*(c.tolist() for c in columns), strict=True):
             found[metrics[metric], at, bits, tagsets[tagset]] += 1
-    return found, source.tables.definitions, source.report()
+    return found, source.tables.definitions, ReadReport.of([source.report()])
 
 
 def same(path: Path, **how: bool) -> Read:
@@ -58,8 +60,7 @@ def same_bytes(folder: Path, data: bytes) -> Read:
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch, size: int = 3000) -> None:
-    monkeypatch.setattr(points_json, "BLOCK_BYTES", size)
-    monkeypatch.setattr(streams, "PLAIN_STEP_BYTES", size // 3)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", size)
 
 
 def built() -> bytes:
@@ -254,18 +255,17 @@ def test_many_tag_sets_and_metrics_outgrow_every_table(tmp_path: Path) -> None:
 def test_equal_hashes_do_not_merge_tag_sets(tmp_path: Path) -> None:
     """The table's hash is replaced by a constant, so that every tag set collides with every other."""
     code = """
-import sys, numba
-from auditor.ingest.k6 import points_fast as f
-import inspect
-source = inspect.getsource(f).replace("return h ^ (h >> np.uint64(32))", "return np.uint64(7)").replace("cache=True", "cache=False")
+import inspect, sys, types
+from pathlib import Path
+from auditor.ingest.k6 import native, points_fast, scan_kernel
+source = inspect.getsource(scan_kernel).replace("return h ^ (h >> np.uint64(32))", "return np.uint64(7)")
 assert source.count("np.uint64(7)") == 1
-import types
-module = types.ModuleType("auditor.ingest.k6.points_collide"); module.__file__ = f.__file__
-sys.modules[module.__name__] = module
-exec(compile(source, f.__file__, "exec"), module.__dict__)
+collide = types.ModuleType("collide")
+exec(compile(source, scan_kernel.__file__, "exec"), collide.__dict__)
+native._kept_or_made = lambda binding, make: collide.compiled()
 from tests.ingest.test_points_json import NEW
 block = "".join(NEW.replace('"a"', f'"{i % 50:03}"') + "\\n" for i in range(500)).encode()
-scanner = module.Scanner()
+scanner = points_fast.Scanner()
 found = scanner.scan(block)
 assert len(scanner.tagsets) == 50, len(scanner.tagsets)
 assert [scanner.tagsets[i][-6:-2] for i in found.tagset] == [f'"{i % 50:03}'.encode() for i in range(500)]
@@ -286,56 +286,71 @@ def test_a_small_file_does_not_load_the_scanner(tmp_path: Path) -> None:
     path.write_bytes(built())
     code = (
         "import sys; from pathlib import Path; from auditor.ingest.k6.points_json import JsonPoints\n"
-        "n = sum(len(b.value) for b in JsonPoints(Path(sys.argv[1]), 'x').batches())\n"
-        "assert n and 'numba' not in sys.modules"
+        "n = sum(len(b.value) for b in JsonPoints(Path(sys.argv[1]), 'x').parts(1)[0].batches())\n"
+        "assert n and 'numba' not in sys.modules and 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, cwd=Path(__file__).parents[2])
 
 
-def test_without_numba_the_plain_reader_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "auditor.ingest.k6.points_fast", None)
-    path = tmp_path / "k6.json.gz"
-    path.write_bytes(gzip.compress(built()))
-    assert read(path, fast=True) == read(path, fast=False)
+@pytest.mark.parametrize("missing", ["llvmlite", "numba"])
+def test_without_its_libraries_the_plain_reader_serves(tmp_path: Path, missing: str) -> None:
+    path = tmp_path / "k6.json"
+    path.write_bytes(built())
+    assert scanner_of(path, tmp_path / "empty", f"sys.modules[{missing!r}] = None") == "None"
 
 
-NOWHERE_TO_KEEP = """
-import sys
-from pathlib import Path
-from numba.core import caching
-for kind in (caching.CompileResultCacheImpl, caching.CodeLibraryCacheImpl):
-    kind._locator_classes = []
+def scanner_of(path: Path, cache: Path, before: str = "") -> str:
+    """What reads a file, where compiled code may be kept in one folder only."""
+    code = f"""
+import sys; from pathlib import Path; {before}
 from auditor.ingest.k6.points_json import JsonPoints
-source = JsonPoints(Path(sys.argv[1]), "x", fast=True)
-assert sum(len(batch.value) for batch in source.batches()) > 0
-assert source._scanner is None
+(part,) = JsonPoints(Path(sys.argv[1]), "x", fast=True).parts(1)
+assert sum(len(batch.value) for batch in part.batches()) > 0
+print(type(part._scanner).__name__.removesuffix("Type"), "numba" in sys.modules)
 """
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        env={**os.environ, "K6_AUDIT_CACHE_DIR": str(cache)},
+        check=True,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
+    scanner, numba = done.stdout.split()
+    return f"{scanner}, compiled" if numba == "True" and scanner != "None" else scanner
+
+
+def test_compiled_code_is_made_once_and_kept(tmp_path: Path) -> None:
+    path, cache = tmp_path / "k6.json", tmp_path / "cache"
+    path.write_bytes(built())
+    assert scanner_of(path, cache) == "Scanner, compiled"
+    (kept,) = cache.iterdir()
+    assert scanner_of(path, cache) == "Scanner"
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:-100])  # cut off: made anew
+    assert scanner_of(path, cache) == "Scanner, compiled"
+    assert hashlib.sha256(kept.read_bytes()[32:]).digest() == kept.read_bytes()[:32]
+    kept.write_bytes(whole)
+    kept.chmod(0o666)  # anybody may have written it
+    assert scanner_of(path, cache) == "Scanner, compiled"
+    assert kept.stat().st_mode & 0o022 == 0
 
 
 def test_where_compiled_code_cannot_be_kept_the_plain_reader_serves(tmp_path: Path) -> None:
     """Else every run would compile for some seconds."""
     path = tmp_path / "k6.json"
     path.write_bytes(built())
-    subprocess.run(
-        [sys.executable, "-c", NOWHERE_TO_KEEP, str(path)], check=True, cwd=Path(__file__).parents[2]
-    )
+    (tmp_path / "file").write_text("in the place of a folder")
+    assert scanner_of(path, tmp_path / "file") == "None"
 
 
-def test_compiled_code_is_kept_where_the_environment_says(tmp_path: Path) -> None:
+def test_small_files_use_the_scanner_only_where_it_has_been_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "k6.json"
     path.write_bytes(built())
-    code = "import sys; from auditor.ingest.k6 import points_fast; print(sum(points_fast._scan.stats.cache_hits.values()))"
-    place = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    hits = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=place,
-            check=True,
-            cwd=Path(__file__).parents[2],
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-        for _ in range(2)
-    ]
-    assert hits == ["0", "1"]
-    assert list((tmp_path / "cache").rglob("*.nbc"))
+    assert JsonPoints(path, "x")._scanner == "none"
+    monkeypatch.setattr(points_json, "FAST_FROM_BYTES", 1)
+    assert JsonPoints(path, "x")._scanner == "kept"
+    monkeypatch.setattr(points_json, "MAKE_FROM_BYTES", 1)
+    assert JsonPoints(path, "x")._scanner == "made"

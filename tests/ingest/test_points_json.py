@@ -36,7 +36,7 @@ Row = tuple[str, int, float, dict[str, str]]
 
 def read(path: Path, *, pretty: bool = False, mixed: bool = False) -> tuple[list[Row], ReadReport]:
     """All samples as plain rows, and the report."""
-    source = JsonPoints(path, path.name, pretty=pretty, mixed=mixed)
+    source = JsonPoints(path, path.name, pretty=pretty, mixed=mixed).parts(1)[0]
     rows = []
     for batch in source.batches():
         for metric, at, value, tagset in zip(
@@ -47,7 +47,7 @@ def read(path: Path, *, pretty: bool = False, mixed: bool = False) -> tuple[list
             strict=True,
         ):
             rows.append((source.tables.metrics[metric], at, value, dict(source.tables.tagsets[tagset])))
-    return rows, source.report()
+    return rows, ReadReport.of([source.report()])
 
 
 def oracle(text: str) -> list[Row]:
@@ -144,7 +144,7 @@ def test_metric_lines_and_their_thresholds(tmp_path: Path) -> None:
         '{"type":"Metric","data":{"name":"m","type":"trend","contains":"time","thresholds":["p(95)<500",'
         '{"threshold":"avg<1","abortOnFail":true}],"submetrics":[{"name":"m{a:b}","suffix":"a:b"}]},"metric":"m"}'
     )
-    source = JsonPoints(write(tmp_path, f"{line}\n{line}\n{NEW}\n"), "k6.json")
+    source = JsonPoints(write(tmp_path, f"{line}\n{line}\n{NEW}\n"), "k6.json").parts(1)[0]
     assert sum(len(batch.value) for batch in source.batches()) == 1
     definition = source.tables.definitions["m"]
     assert definition.thresholds == ("p(95)<500", "avg<1")
@@ -188,8 +188,7 @@ def test_pretty_printed_objects(tmp_path: Path) -> None:
 
 
 def test_blocks_larger_than_one_read_keep_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auditor.ingest.k6.points_json.BLOCK_BYTES", 4000)
-    monkeypatch.setattr("auditor.ingest.streams.PLAIN_STEP_BYTES", 1500)
+    monkeypatch.setattr("auditor.ingest.blocks.BLOCK_BYTES", 4000)
     text = "\n".join(Run([Scenario(duration_s=2)]).lines()) + "\n"
     rows, report = read(write(tmp_path, text))
     assert sorted(rows, key=str) == sorted(oracle(text), key=str)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
-import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,13 +24,12 @@ def zstd(data: bytes) -> bytes:
 
 
 PACKS = [pytest.param(gzip.compress, "gzip", id="gzip"), pytest.param(zstd, "zstd", id="zstd")]
-READERS = [streams.chunks, streams.chunks_ahead]
 
 
-def read(path: Path, reader: Callable[[Path], Iterator[bytes]]) -> tuple[bytes, str]:
+def read(path: Path) -> tuple[bytes, str]:
     found = b""
     try:
-        for block in reader(path):
+        for block in streams.chunks(path):
             assert 0 < len(block) <= streams.OUTPUT_STEP_BYTES
             found += block
     except streams.DamagedStream as damage:
@@ -39,32 +37,26 @@ def read(path: Path, reader: Callable[[Path], Iterator[bytes]]) -> tuple[bytes, 
     return found, ""
 
 
-@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(("pack", "kind"), PACKS)
-def test_whole_and_in_several_pieces(
-    tmp_path: Path, pack: Pack, kind: str, reader: Callable[..., Iterator[bytes]]
-) -> None:
+def test_whole_and_in_several_pieces(tmp_path: Path, pack: Pack, kind: str) -> None:
     path = tmp_path / "x"
     path.write_bytes(pack(TEXT))
-    assert read(path, reader) == (TEXT, "")
+    assert read(path) == (TEXT, "")
     path.write_bytes(pack(TEXT[:1000]) + pack(b"") + pack(TEXT[1000:]))
-    assert read(path, reader) == (TEXT, "")
+    assert read(path) == (TEXT, "")
     path.write_bytes(TEXT)
-    assert read(path, reader) == (TEXT, "")
+    assert read(path) == (TEXT, "")
     path.write_bytes(b"")
-    assert read(path, reader) == (b"", "")
+    assert read(path) == (b"", "")
 
 
-@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(("pack", "kind"), PACKS)
-def test_cut_off_and_corrupt(
-    tmp_path: Path, pack: Pack, kind: str, reader: Callable[..., Iterator[bytes]]
-) -> None:
+def test_cut_off_and_corrupt(tmp_path: Path, pack: Pack, kind: str) -> None:
     path = tmp_path / "x"
     packed = pack(TEXT)
     for keep in (len(packed) // 2, len(packed) - 1):
         path.write_bytes(packed[:keep])
-        found, damage = read(path, reader)
+        found, damage = read(path)
         assert TEXT.startswith(found)
         assert damage == f"{kind} stream cut off"
     broken = bytearray(packed)
@@ -72,10 +64,10 @@ def test_cut_off_and_corrupt(
     at, bits = (len(broken) // 2, 0xFF) if kind == "gzip" else (4, 0x08)
     broken[at] ^= bits
     path.write_bytes(bytes(broken))
-    found, damage = read(path, reader)
+    found, damage = read(path)
     assert damage.startswith(f"{kind} stream ")
     path.write_bytes(packed + b"junk after the end")
-    found, damage = read(path, reader)
+    found, damage = read(path)
     assert TEXT.startswith(found)
     assert len(found) > len(TEXT) - (64 << 10)  # zstd gives nothing of the step in which damage is met
     assert damage.startswith(f"{kind} stream corrupt")
@@ -93,7 +85,7 @@ def test_a_bomb_is_not_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "k6.json.gz"
     bomb(path, 1000)
     total = 0
-    blocks = streams.chunks_ahead(path)
+    blocks = streams.chunks(path)
     damage = ""
     try:
         for block in blocks:
@@ -101,10 +93,10 @@ def test_a_bomb_is_not_read_to_its_end(tmp_path: Path) -> None:
     except streams.DamagedStream as problem:
         damage = str(problem)
     assert damage.startswith("gzip stream expands more than 300-fold")
-    assert total <= streams.EXPANSION_FREE_BYTES
+    assert total <= streams.EXPANSION_FREE_BYTES + streams.MAX_EXPANSION * streams.GZIP_STEP_BYTES
     harmless = tmp_path / "small.gz"
     bomb(harmless, 20)
-    assert read(harmless, streams.chunks) == (bytes(20 << 20), "")
+    assert read(harmless) == (bytes(20 << 20), "")
 
 
 @pytest.mark.parametrize("name", ["k6.json", "k6.json.gz"])
@@ -118,7 +110,7 @@ def test_a_line_of_100_mb_is_said_and_memory_stays_bounded(tmp_path: Path, name:
         "from auditor.ingest.k6.points_json import JsonPoints\n"
         "import pyarrow.compute\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "source = JsonPoints(Path(sys.argv[1]), 'x', fast=False)\n"
+        "source = JsonPoints(Path(sys.argv[1]), 'x', fast=False).parts(1)[0]\n"
         "assert sum(len(b.value) for b in source.batches()) == 0\n"
         "print(source.report().torn, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, sep='|')"
     )
@@ -128,26 +120,3 @@ def test_a_line_of_100_mb_is_said_and_memory_stays_bounded(tmp_path: Path, name:
     torn, grown_kb = done.stdout.strip().split("|")
     assert torn == "a line of more than 64 MB"
     assert int(grown_kb) < 260_000
-
-
-def test_a_reader_that_stops_early_leaves_no_thread(tmp_path: Path) -> None:
-    path = tmp_path / "x.gz"
-    path.write_bytes(gzip.compress(TEXT * 20))
-    blocks = streams.chunks_ahead(path)
-    next(blocks)
-    assert "decompress" in {thread.name for thread in threading.enumerate()}
-    blocks.close()  # type: ignore[attr-defined]  # a generator
-    assert "decompress" not in {thread.name for thread in threading.enumerate()}
-
-
-def test_line_buffer_gives_whole_lines_however_the_bytes_come() -> None:
-    for step in (1, 2, 3, 7, 1_000_000):
-        data = b"one\ntwo\n\nthree and more\nrest"
-        buffer = streams.LineBuffer(4)
-        found = b""
-        for at in range(0, len(data), step):
-            buffer.add(data[at : at + step])
-            found += bytes(buffer.lines())
-            buffer.keep_rest()
-        assert found + buffer.rest() == data
-        assert buffer.rest() == b"rest"

@@ -14,19 +14,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from auditor.evidence import PointBatch, PointTables, ReadReport, Tags
+from auditor.evidence import PartReport, PointBatch, PointTables, Tags
 from auditor.ingest import streams
-from auditor.ingest.k6.points_json import power_of_ten, stamp_ns
-from auditor.ingest.redact import Redactor
+from auditor.ingest.blocks import Blocks
+from auditor.ingest.k6.points_file import PointsFile
+from auditor.ingest.k6.points_json import stamp_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
     import pyarrow as pa
 
-BLOCK_BYTES = 8 << 20
+    from auditor.evidence import PointsPart
+    from auditor.ingest.redact import Redactor
+
 MAX_RECORD_BYTES = 1 << 20
 """A record that is not closed within this is taken for a stray quote."""
 HEADER = ("metric_name", "timestamp", "metric_value")
@@ -55,83 +58,76 @@ class _Header(NamedTuple):
         return len(self.names)
 
 
-class CsvPoints:
-    """A CSV points file. Iterate `batches` once; `report` is known after the last batch.
+class CsvPoints(PointsFile):
+    """A points file in CSV. It defines no metrics: `tables.definitions` stays empty."""
 
-    The file defines no metrics: `tables.definitions` stays empty.
-    """
+    def __init__(self, file: Path, label: str, redactor: Redactor | None = None) -> None:
+        super().__init__(file, label, redactor)
+        start = streams.head(file)
+        self._header = _header(start[: start.find(b"\n") + 1])
+        first = first_stamp(file)
+        self._unit_ns = None if first is None else first.unit_ns
 
-    def __init__(self, path: Path, label: str, redactor: Redactor | None = None) -> None:
-        self.path = label
-        self._redactor = redactor or Redactor()
+    def parts(self, n: int, *, hashed: bool = True) -> Sequence[PointsPart]:
+        """One part, if there is no first stamp that tells all of them in which unit stamps are."""
+        return super().parts(n if self._unit_ns is not None else 1, hashed=hashed)
+
+    def _whole(self, *, hashed: bool) -> Blocks:
+        # A record may hold line feeds in quotes, so that no other place of the file can be begun at.
+        return Blocks(self.file, hashed=hashed, cut=records_end)
+
+    def _part(self, blocks: Blocks) -> CsvPart:
+        return CsvPart(blocks, self._header, self._unit_ns)
+
+
+class CsvPart:
+    """Blocks of records as columns. Iterate `batches` once; `report` is whole after the last batch."""
+
+    def __init__(self, blocks: Blocks, header: _Header | None, unit_ns: int | None) -> None:
+        """``header``: None if it is none of k6's. ``unit_ns``: of stamps; 0 for RFC 3339; None if unknown."""
         self.tables = PointTables()
-        self._file = path
-        self._header: _Header | None = None
+        self._blocks = blocks
+        self._header = header
         self._metric_ids: dict[bytes, int] = {}
         self._tagset_of: dict[Tags, int] = {}
-        self._lines = self._points = self._malformed = self._unfinite = 0
-        self._first_malformed: int | None = None
+        self._lines: list[tuple[int, int]] = []
+        self._points = self._malformed = self._unfinite = 0
+        self._first_malformed: tuple[int, int] | None = None
         self._torn = ""
-        self._unit_ns: int | None = None
-        """ns per unit of the stamps; 0 for RFC 3339; None before the first stamp."""
+        self._unit_ns = unit_ns
         self._stamp_gcd = 0
 
-    def report(self) -> ReadReport:
-        return ReadReport(
-            lines=self._lines,
+    def report(self) -> PartReport:
+        return PartReport(
+            lines=tuple(self._lines),
             points=self._points,
             malformed=self._malformed,
-            first_malformed_line=self._first_malformed,
+            first_malformed=self._first_malformed,
             dropped_values=self._unfinite,
-            torn=self._torn,
+            torn=self._blocks.damage or self._torn,
+            stamp_gcd_ns=self._stamp_gcd,
             # Two samples in milliseconds may both lie on a whole second: the format says more than they do.
-            stamp_resolution_ns=max(power_of_ten(self._stamp_gcd), self._unit_ns or 1),
+            stamp_unit_ns=self._unit_ns or 1,
+            sha256=self._blocks.sha256,
         )
 
     def batches(self) -> Iterator[PointBatch]:
-        """Yield columns in the order of the file; damage is counted, never raised."""
-        for block in self._blocks():
+        """Yield columns in the order of a block; damage is counted, never raised."""
+        for block in self._blocks:
             if self._header is None:
-                end = block.find(b"\n") + 1
-                self._lines += 1
-                self._header = _header(block[:end])
-                if self._header is None:
-                    self._torn = "no header of a k6 CSV file"
-                    return
-                block = block[end:]
-            if block:
-                yield from self._read(block, self._header)
-
-    def _blocks(self) -> Iterator[bytes]:
-        """Whole records, some MB at a time; what is left at the end without a line end is judged."""
-        parts: list[bytes] = []
-        size = 0
-        try:
-            for chunk in streams.chunks(self._file):
-                parts.append(chunk)
-                size += len(chunk)
-                if size < BLOCK_BYTES:
-                    continue
-                block = b"".join(parts)
-                cut = _records_end(block)
-                if cut:
-                    yield block[:cut]
-                parts, size = [block[cut:]], len(block) - cut
-                if size >= 2 * BLOCK_BYTES:
-                    self._torn = f"a line of more than {2 * BLOCK_BYTES >> 20} MB"
-                    return
-        except streams.DamagedStream as damage:
-            self._torn = str(damage)
-        block = b"".join(parts)
-        cut = _records_end(block)
-        if cut:
-            yield block[:cut]
-        tail = block[cut:]
-        if tail.strip():
-            if self._torn or not self._is_whole(tail):
-                self._torn = self._torn or "last line incomplete"
+                self._torn = "last line incomplete" if block.tail else "no header of a k6 CSV file"
+                continue
+            if block.tail:
+                if block.first.strip():
+                    if not self._is_whole(block.first):
+                        self._torn = "last line incomplete"
+                        continue
+                    yield from self._read(block.first + b"\n", block.index, self._header)
+            elif block.index == 0:
+                self._lines.append((-1, 1))
+                yield from self._read(block.first[block.first.find(b"\n") + 1 :], 0, self._header)
             else:
-                yield tail + b"\n"
+                yield from self._read(block.first, block.index, self._header)
 
     def _is_whole(self, record: bytes) -> bool:
         """Whether a last record has lost nothing but its line end: its last tag, at least, may be cut."""
@@ -141,12 +137,13 @@ class CsvPoints:
             return False
         return header.names[-1] == METADATA or not row[-1]
 
-    def _read(self, block: bytes, header: _Header) -> Iterator[PointBatch]:
-        first_line = self._lines + 1
-        self._lines += block.count(b"\n")
+    def _read(self, block: bytes, index: int, header: _Header) -> Iterator[PointBatch]:
+        self._lines.append((index, block.count(b"\n")))
+        if not block:
+            return
         batch = self._columns(block, header) if _quotes_are_sound(block) else None
         if batch is None:
-            batch = self._row_by_row(block, first_line, header)
+            batch = self._row_by_row(block, index, header)
         if len(batch.time_ns):
             self._points += len(batch.time_ns)
             if self._stamp_gcd != 1:
@@ -240,18 +237,17 @@ class CsvPoints:
         known = self._metric_ids.get(name)
         if known is None:
             known = self._metric_ids[name] = len(self.tables.metrics)
-            self.tables.metrics.append(self._redactor.text(name.decode("utf-8", errors="replace")))
+            self.tables.metrics.append(name.decode("utf-8", errors="replace"))
         return known
 
     def _tagset_id(self, tags: Tags) -> int:
         known = self._tagset_of.get(tags)
         if known is None:
             known = self._tagset_of[tags] = len(self.tables.tagsets)
-            # Told apart by what k6 wrote, kept by what may be shown.
-            self.tables.tagsets.append(self._redactor.tags(tags))
+            self.tables.tagsets.append(tags)
         return known
 
-    def _row_by_row(self, block: bytes, first_line: int, header: _Header) -> PointBatch:
+    def _row_by_row(self, block: bytes, index: int, header: _Header) -> PointBatch:
         """A block with damage in it; reading goes on in the line after a record that is none."""
         metric: list[int] = []
         time_ns: list[int] = []
@@ -268,7 +264,8 @@ class CsvPoints:
                 name, stamp, number, tags = self._parse(record, header)
             except ValueError:
                 self._malformed += 1
-                self._first_malformed = self._first_malformed or first_line + at
+                place = (index, at + 1)
+                self._first_malformed = min(self._first_malformed or place, place)
                 at += 1
                 continue
             at += length
@@ -303,8 +300,17 @@ class CsvPoints:
         return stamp
 
 
-def first_stamp(path: Path) -> tuple[int, int] | None:
-    """Stamp of the first record, and ns per unit of its format; None if there is no record."""
+class FirstStamp(NamedTuple):
+    """When the first record is from."""
+
+    stamp_ns: int
+    unit_ns: int
+    """ns per unit of the stamps; 0 for RFC 3339."""
+    resolution_ns: int
+
+
+def first_stamp(path: Path) -> FirstStamp | None:
+    """Stamp of the first record; None if there is no such record."""
     lines = streams.head(path).split(b"\n", 2)
     row = _row(lines[1]) if len(lines) > 2 else None
     if row is None or len(row) < len(HEADER):
@@ -312,8 +318,8 @@ def first_stamp(path: Path) -> tuple[int, int] | None:
     try:
         if _DIGITS.match(row[1]):
             unit = _unit_ns(int(row[1]))
-            return None if unit is None else (int(row[1]) * unit, unit)
-        return stamp_ns(row[1]), 1 if "." in row[1] else 1_000_000_000
+            return None if unit is None else FirstStamp(int(row[1]) * unit, unit, unit)
+        return FirstStamp(stamp_ns(row[1]), _RFC3339, 1 if "." in row[1] else 1_000_000_000)
     except ValueError:
         return None
 
@@ -368,7 +374,7 @@ def _quotes_are_sound(block: bytes) -> bool:
     return bool(starts.all() and ends.all())
 
 
-def _records_end(block: bytes) -> int:
+def records_end(block: bytes) -> int:
     """Where the last whole record ends: after a line end outside of quotes, i.e. after an even number of them.
 
     A line end inside of quotes belongs to a value. If no such place is near the end, a quote is astray, and

@@ -10,17 +10,18 @@ what it leaves: the samples and the report are the same with and without it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from auditor.evidence import MetricDefinition, PointBatch, PointTables, ReadReport, Tags
+from auditor.evidence import MetricDefinition, PartReport, PointBatch, PointTables, Tags
 from auditor.ingest import columns, streams
-from auditor.ingest.redact import Redactor
+from auditor.ingest.blocks import MAX_LINE_BYTES, Blocks
+from auditor.ingest.k6.points_file import PointsFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,25 +30,34 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from auditor.ingest.blocks import Block
     from auditor.ingest.k6.points_fast import Interned, Scanned, Scanner
+    from auditor.ingest.redact import Redactor
 
-BLOCK_BYTES = 4 << 20
-MAX_LINE_BYTES = 64 << 20
-FAST_FROM_BYTES = 150 << 20
-"""From here on the scanner saves more than its start-up costs."""
+FAST_FROM_BYTES = 16 << 20
+"""From here on the scanner saves more than loading it costs (50 ms),"""
+MAKE_FROM_BYTES = 150 << 20
+"""and from here on it is worth making (some seconds, once)."""
 EXPECTED_EXPANSION = 25
 """Of a compressed file, to tell its size from."""
+FEW = 200
+"""Up to so many lines of a block that the scanner leaves go through `json` at once: pyarrow is not loaded."""
+ScannerUse = Literal["none", "kept", "made"]
+"""Whether the compiled scanner is used: never, if it has been made before, or always."""
 
 # A JSON string and a flat object of strings, deterministic so that the matcher needs no backtracking.
 _STRING = r'"(?:[^"\\]|\\.)*"'
+_PLAIN = r"[ !#-\[\]-~]*"  # what `json` takes as it is, where nothing else looks at it
 _TAGS = rf"\{{(?:{_STRING}:{_STRING},?)*\}}|null"
-_NUMBER = r"-?[0-9][-+0-9.eE]*"
+_EXPONENT = r"[eE][-+]?[0-9]+"
+# A JSON number, but "-0", which is 0 to `json` and -0.0 to others.
+_NUMBER = rf"(?:-0(?:\.[0-9]+(?:{_EXPONENT})?|{_EXPONENT})|(?:0|-?[1-9][0-9]*)(?:\.[0-9]+)?(?:{_EXPONENT})?)"
 _STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 _DATA = (
     rf'"data":\{{"time":"(?P<time>{_STAMP})","value":(?P<value>{_NUMBER}),"tags":(?P<tags>{_TAGS})'
-    rf'(?:,"metadata":(?:{_TAGS}))?\}}'
+    rf'(?:,"metadata":\{{(?:"{_PLAIN}":"{_PLAIN}",?)*\}})?\}}'
 )
-_NAME = r'"metric":"(?P<metric>[^"\\]*)"'
+_NAME = rf'"metric":"(?P<metric>{_PLAIN})"'
 _SHAPES = (
     rf'^\{{{_NAME},"type":"Point",{_DATA}\}}\r?\n$',
     rf'^\{{"type":"Point",{_DATA},{_NAME}\}}\r?\n$',
@@ -56,12 +66,12 @@ _OBJECT_START = re.compile(r"\{")
 _STAMP_PARTS = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$")
 
 
-class JsonPoints:
-    """A points file. Iterate `batches` once; `report` and `sha256` are known after the last batch."""
+class JsonPoints(PointsFile):
+    """A points file in JSON lines."""
 
     def __init__(
         self,
-        path: Path,
+        file: Path,
         label: str,
         *,
         pretty: bool = False,
@@ -73,91 +83,101 @@ class JsonPoints:
 
         ``fast``: whether the compiled scanner takes the canonical lines; by default where it pays.
         """
-        self.path = label
-        self._redactor = redactor or Redactor()
+        super().__init__(file, label, redactor)
         self._pretty = pretty
         self._mixed = mixed
+        self._compressed = streams.is_compressed(file)
+        if fast is None:
+            expected_bytes = self.size_bytes * (EXPECTED_EXPANSION if self._compressed else 1)
+            self._scanner: ScannerUse = (
+                "made"
+                if expected_bytes >= MAKE_FROM_BYTES
+                else "kept"
+                if expected_bytes >= FAST_FROM_BYTES
+                else "none"
+            )
+        else:
+            self._scanner = "made" if fast else "none"
+
+    def _whole(self, *, hashed: bool) -> Blocks:
+        return Blocks(self.file, hashed=hashed, chunks=_compacted if self._pretty else None)
+
+    def _part(self, blocks: Blocks) -> JsonPart:
+        return JsonPart(blocks, mixed=self._mixed, scanner=self._scanner)
+
+    def _splits(self) -> bool:
+        return not (self._pretty or self._compressed)
+
+
+class JsonPart:
+    """Blocks of lines as columns. Iterate `batches` once; `report` is whole after the last batch."""
+
+    def __init__(self, blocks: Blocks, *, mixed: bool, scanner: ScannerUse) -> None:
         self.tables = PointTables()
-        self._file = path
+        self._blocks = blocks
+        self._mixed = mixed
+        self._use = scanner
+        self._scanner: Scanner | None = None
         self._metric_ids: dict[bytes, int] = {}
         self._tagset_ids: dict[bytes, int] = {}
         self._tagset_of: dict[Tags, int] = {}
-        self._lines = self._points = self._malformed = self._unfinite = 0
-        self._first_malformed: int | None = None
+        self._lines: list[tuple[int, int]] = []
+        self._points = self._malformed = self._unfinite = 0
+        self._first_malformed: tuple[int, int] | None = None
         self._torn = ""
         self._preferred = 0
         self._stamp_gcd = 0
-        self._fast = fast
-        self._scanner: Scanner | None = None
         self._metric_map, self._tagset_map = _IdMap(), _IdMap()
 
-    def report(self) -> ReadReport:
-        return ReadReport(
-            lines=self._lines,
+    def report(self) -> PartReport:
+        return PartReport(
+            lines=tuple(self._lines),
             points=self._points,
             malformed=self._malformed,
-            first_malformed_line=self._first_malformed,
+            first_malformed=self._first_malformed,
             dropped_values=self._unfinite,
-            torn=self._torn,
-            stamp_resolution_ns=power_of_ten(self._stamp_gcd),
+            torn=self._blocks.damage or self._torn,
+            stamp_gcd_ns=self._stamp_gcd,
+            sha256=self._blocks.sha256,
         )
 
     def batches(self) -> Iterator[PointBatch]:
         """Yield columns, in no particular order inside a block; damage is counted, never raised."""
-        self._scanner = _scanner(self._file, self._fast)
-        buffer = streams.LineBuffer(BLOCK_BYTES)
-        try:
-            for _ in self._fill(buffer):
-                if len(buffer) < BLOCK_BYTES:
-                    continue
-                block = buffer.lines()
-                if block:
-                    yield from self._read(block)
-                buffer.keep_rest()
-                if len(buffer) > MAX_LINE_BYTES:
-                    self._torn = f"a line of more than {MAX_LINE_BYTES >> 20} MB"
-                    return
-        except streams.DamagedStream as damage:
-            self._torn = str(damage)
-        if block := buffer.lines():
-            yield from self._read(block)
-        tail = buffer.rest()
-        if tail.strip():
-            # k6 ends every line; a last one that parses has lost nothing but its end.
-            if self._torn or not _is_whole(tail):
-                self._torn = self._torn or "last line incomplete"
-            else:
-                yield from self._read(tail + b"\n")
+        self._scanner = _scanner(self._use)
+        for block in self._blocks:
+            if not block.tail:
+                yield from self._read(block)
+            elif block.first.strip():
+                # k6 ends every line; a last one that parses has lost nothing but its end.
+                if _is_whole(block.first):
+                    yield from self._read(replace(block, first=block.first + b"\n"))
+                else:
+                    self._torn = "last line incomplete"
 
-    def _fill(self, buffer: streams.LineBuffer) -> Iterator[None]:
-        if not self._pretty:
-            yield from buffer.fill(self._file)
-            return
-        for chunk in _compacted(self._file):
-            buffer.add(chunk)
-            yield
-
-    def _read(self, block: bytes | memoryview) -> Iterator[PointBatch]:
+    def _read(self, block: Block) -> Iterator[PointBatch]:
         """Whole lines: the scanner takes the canonical ones, if there is one, and the plain reader the rest."""
         if self._scanner is None:
-            newline = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10)
-            numbers = np.arange(self._lines + 1, self._lines + 1 + len(newline))
-            self._lines += len(newline)
-            yield from self._read_plain(block, newline, numbers)
+            data = block.joined()
+            newline = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10)
+            self._lines.append((block.index, len(newline)))
+            numbers = np.arange(1, 1 + len(newline))
+            yield from self._read_plain(data, newline, numbers, block.index)
             return
-        scanned = self._scanner.scan(block)
+        scanned = self._scanner.scan(block.first, block.data)
         good, odd, odd_line = self._resolve(block, scanned)
-        numbers = odd_line.astype(np.int64) + self._lines + 1
-        self._lines += scanned.lines
-        if odd:
+        self._lines.append((block.index, scanned.lines))
+        numbers = odd_line.astype(np.int64) + 1
+        if len(numbers) > FEW:
             newline = np.flatnonzero(np.frombuffer(odd, dtype=np.uint8) == 10)
-            yield from self._read_plain(odd, newline, numbers)
+            yield from self._read_plain(odd, newline, numbers, block.index)
+        elif odd:
+            yield from self._read_odd(odd.split(b"\n")[:-1], numbers, block.index)
         if good is not None:
             self._note(good.time_ns)
             yield good
 
     def _resolve(
-        self, block: bytes | memoryview, scanned: Scanned
+        self, block: Block, scanned: Scanned
     ) -> tuple[PointBatch | None, bytes, npt.NDArray[np.int32]]:
         """The scanner's rows under the ids of this file's tables; and all lines that are for the plain reader.
 
@@ -175,24 +195,30 @@ class JsonPoints:
         if isinstance(good, slice):
             return batch, scanned.odd, scanned.odd_line
         odd_line = np.sort(np.concatenate((scanned.odd_line, scanned.line[~sound])))
-        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == 10) + 1
+        data = block.joined()
+        ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10) + 1
         starts = np.concatenate(([0], ends[:-1]))
         odd = b"".join(
-            block[start:end]
+            data[start:end]
             for start, end in zip(starts[odd_line].tolist(), ends[odd_line].tolist(), strict=True)
         )
         return batch if len(metric) else None, odd, odd_line
 
     def _read_plain(
-        self, block: bytes | memoryview, newline: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]
+        self,
+        data: bytes | memoryview,
+        newline: npt.NDArray[np.int64],
+        numbers: npt.NDArray[np.int64],
+        block: int,
     ) -> Iterator[PointBatch]:
+        """Lines by where their line feeds stand and by their numbers in the block."""
         import pyarrow as pa
 
         offsets = np.empty(len(newline) + 1, dtype=np.int64)
         offsets[0] = 0
         offsets[1:] = newline + 1
         lines = pa.Array.from_buffers(
-            pa.large_binary(), len(newline), [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+            pa.large_binary(), len(newline), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
         )
         open_rows: npt.NDArray[np.int64] = np.arange(len(newline))
         matches: list[PointBatch] = []
@@ -208,7 +234,7 @@ class JsonPoints:
             if not len(open_rows):
                 break
         # Metric lines first: they say which metrics have thresholds before the first of their samples.
-        yield from self._read_odd(lines, numbers[open_rows])
+        yield from self._read_odd(lines.to_pylist(), numbers[open_rows], block)
         yield from matches
 
     def _match(self, lines: pa.Array, shape: int) -> tuple[PointBatch, npt.NDArray[np.bool_]] | None:
@@ -256,7 +282,7 @@ class JsonPoints:
         known = self._metric_ids.get(name)
         if known is None:
             known = self._metric_ids[name] = len(self.tables.metrics)
-            self.tables.metrics.append(self._redactor.text(name.decode("utf-8", errors="replace")))
+            self.tables.metrics.append(name.decode("utf-8", errors="replace"))
         return known
 
     def _tagset_id(self, raw: bytes) -> int:
@@ -272,25 +298,24 @@ class JsonPoints:
     def _canonical_id(self, tags: Tags) -> int:
         known = self._tagset_of.get(tags)
         if known is None:
-            # Told apart by what k6 wrote, kept by what may be shown.
             known = self._tagset_of[tags] = len(self.tables.tagsets)
-            self.tables.tagsets.append(self._redactor.tags(tags))
+            self.tables.tagsets.append(tags)
         return known
 
-    def _read_odd(self, lines: pa.Array, numbers: npt.NDArray[np.int64]) -> Iterator[PointBatch]:
+    def _read_odd(self, lines: list[bytes], numbers: npt.NDArray[np.int64], block: int) -> Iterator[PointBatch]:
         metric: list[int] = []
         time_ns: list[int] = []
         value: list[float] = []
         tagset: list[int] = []
-        for number, line in zip(numbers.tolist(), lines, strict=True):
-            raw = line.as_py()
+        for number, raw in zip(numbers.tolist(), lines, strict=True):
+            place = (block, number)
             if not raw.strip() or (self._mixed and not raw.lstrip().startswith(b"{")):
                 continue
             try:
-                point = self._parse(raw)
+                point = self._parse(raw, place)
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
                 self._malformed += 1
-                self._first_malformed = self._first_malformed or number
+                self._first_malformed = min(self._first_malformed or place, place)
                 continue
             if point is not None:
                 metric.append(point[0])
@@ -307,7 +332,7 @@ class JsonPoints:
                 np.array(tagset, dtype=np.int32),
             )
 
-    def _parse(self, raw: bytes) -> tuple[int, int, float, int] | None:
+    def _parse(self, raw: bytes, place: tuple[int, int]) -> tuple[int, int, float, int] | None:
         """One line through `json`: a point; None for a Metric line (noted) or a value that is no number."""
         if b'"value":+Inf' in raw:
             raw = raw.replace(b'"value":+Inf', b'"value":Infinity')
@@ -319,8 +344,10 @@ class JsonPoints:
         if not isinstance(name, str):
             raise TypeError("metric is no string")
         if kind == "Metric":
-            definition = self._redactor.value(_definition(name, data))
-            self.tables.definitions.setdefault(definition.name, definition)
+            definition = _definition(name, data)
+            if definition.name not in self.tables.definitions:
+                self.tables.definitions[definition.name] = definition
+                self.tables.defined_at[definition.name] = place
             return None
         if kind != "Point":
             raise ValueError("neither Metric nor Point")
@@ -360,18 +387,17 @@ class _IdMap:
 _UNSEEN = -2
 
 
-def _scanner(file: Path, fast: bool | None) -> Scanner | None:
-    """The compiled scanner, where it is wanted and can be had; its start-up takes over half a second."""
-    if fast is None:
-        expected = file.stat().st_size * (EXPECTED_EXPANSION if streams.is_compressed(file) else 1)
-        fast = expected >= FAST_FROM_BYTES
-    if not fast:
+def _scanner(use: ScannerUse) -> Scanner | None:
+    """The compiled scanner, where it is wanted and can be had."""
+    if use == "none":
         return None
+    from auditor.ingest.k6.native import Unavailable
+    from auditor.ingest.k6.points_fast import Scanner
+
     try:
-        from auditor.ingest.k6.points_fast import Scanner
-    except (ImportError, RuntimeError, OSError):
-        return None  # numba is not installed, or has nowhere to keep what it compiles
-    return Scanner()
+        return Scanner(make=use == "made")
+    except Unavailable:
+        return None  # numba is not installed, or there is nowhere to keep what it compiles
 
 
 def stamp_ns(stamp: str) -> int:
@@ -393,18 +419,12 @@ def stamp_ns(stamp: str) -> int:
     return found
 
 
-def sha256(path: Path) -> str:
-    """Digest of a file's bytes as they lie on disk."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _compacted(path: Path) -> Iterator[bytes]:
+def _compacted(file: streams.ByteFile) -> Iterator[bytes]:
     """Objects that span several lines, one a line; what is no JSON is passed on, to be counted."""
     decoder = json.JSONDecoder()
     rest = ""
     damage: streams.DamagedStream | None = None
-    blocks = streams.chunks(path)
+    blocks = streams.decoded(file)
     while True:
         try:
             block = next(blocks, None)
@@ -460,11 +480,3 @@ def _definition(name: str, data: Any) -> MetricDefinition:
         thresholds=tuple(str(t["threshold"]) if isinstance(t, dict) else str(t) for t in thresholds),
         submetrics=tuple(str(s["name"]) for s in submetrics),
     )
-
-
-def power_of_ten(divisor: int) -> int:
-    """The largest power of ten, up to 1 s, that divides every stamp (1 if there was none)."""
-    resolution = 1
-    while divisor and resolution < 1_000_000_000 and divisor % (resolution * 10) == 0:
-        resolution *= 10
-    return resolution

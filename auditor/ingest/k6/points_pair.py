@@ -31,8 +31,8 @@ def difference(json_path: Path, csv_path: Path) -> str:
     first_json, first_csv = _first_json_stamp(json_path), points_csv.first_stamp(csv_path)
     if first_json is None or first_csv is None:
         return "one of them holds no sample"
-    stamp, resolution = first_csv
-    if first_json // resolution != stamp // resolution:
+    resolution_ns = first_csv.resolution_ns
+    if first_json // resolution_ns != first_csv.stamp_ns // resolution_ns:
         return "their first samples are of different times"
     in_json, in_csv = _count_json(json_path), _count_csv(csv_path)
     if in_json.iterations != in_csv.iterations and not (in_json.torn or in_csv.torn):
