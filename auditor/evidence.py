@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -79,12 +80,38 @@ class PointTables:
 
 @dataclass(frozen=True)
 class PointBatch:
-    """Columns of samples, all of one length; time is the stamp that k6 wrote, ns since the epoch (UTC)."""
+    """Columns of samples, all of one length; time is the stamp that k6 wrote, ns since the epoch (UTC).
+
+    Valid until its reader is asked for the next one: memory is used again.
+    """
 
     metric: npt.NDArray[np.int32]
     time_ns: npt.NDArray[np.int64]
     value: npt.NDArray[np.float64]
     tagset: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class MetricBatch:
+    """Samples of one metric, whose values are read when somebody asks for them.
+
+    Batches of metrics that have stamps and tag sets in common may hold the same arrays.
+    """
+
+    metric_id: int
+    time_ns: npt.NDArray[np.int64]
+    tagset: npt.NDArray[np.int32]
+    read_value: Callable[[], npt.NDArray[np.float64]]
+
+    @cached_property
+    def value(self) -> npt.NDArray[np.float64]:
+        return self.read_value()
+
+    @property
+    def metric(self) -> npt.NDArray[np.int32]:
+        import numpy as np
+
+        return np.full(len(self.time_ns), self.metric_id, dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -156,7 +183,7 @@ class PointsPart(Protocol):
 
     tables: PointTables
 
-    def batches(self) -> Iterator[PointBatch]: ...
+    def batches(self) -> Iterator[PointBatch | MetricBatch]: ...
 
     def report(self) -> PartReport: ...
 

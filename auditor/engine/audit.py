@@ -28,8 +28,8 @@ from auditor.errors import AuditError
 from auditor.evidence import Declared, Evidence
 from auditor.facts.accounting import Accounting
 from auditor.facts.header import Header
-from auditor.facts.samples import Threads, Workers
 from auditor.facts.store import FactStore, Unknown
+from auditor.facts.workers import Threads, Workers
 
 Verdict = Literal["VALID", "INVALID", "NOT PROVEN"]
 GUARD = "EV13"

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from auditor.engine.amounts import duration_s, rate_per_s
 from auditor.engine.rule import LoadedRule, Scope, Waiver
-from auditor.errors import AuditError
+from auditor.errors import AccessRefused, AuditError
 from auditor.evidence import Declared, ScenarioDeclaration
 
 CONFIG_NAME = "k6-audit.toml"
@@ -47,14 +47,29 @@ class Policy:
 
 
 def find_config(start: Path) -> Path | None:
-    """The nearest config at or above a folder: k6-audit.toml, or a pyproject.toml with [tool.k6-audit]."""
+    """The nearest config at or above a folder: k6-audit.toml, or a pyproject.toml with [tool.k6-audit].
+
+    Whoever may read a run in a bucket need not be allowed to look above it: there the search ends.
+    """
     folder = start.resolve() if start.is_dir() else start.resolve().parent
     for place in (folder, *folder.parents):
-        if (place / CONFIG_NAME).is_file():
-            return place / CONFIG_NAME
-        project = place / "pyproject.toml"
-        if project.is_file() and "k6-audit" in _toml(project).get("tool", {}):
-            return project
+        try:
+            found = _config_in(place)
+        except AccessRefused:
+            if place is folder:
+                raise
+            return None
+        if found is not None:
+            return found
+    return None
+
+
+def _config_in(place: Path) -> Path | None:
+    if (place / CONFIG_NAME).is_file():
+        return place / CONFIG_NAME
+    project = place / "pyproject.toml"
+    if project.is_file() and "k6-audit" in _toml(project).get("tool", {}):
+        return project
     return None
 
 
@@ -85,16 +100,8 @@ def load_policy(
     Raises:
         AuditError: with every error of the file at once.
     """
-    raw: dict[str, Any] = {}
-    source = ""
-    if config is not None:
-        raw = _toml(config)
-        source = str(config)
-        if config.name == "pyproject.toml":
-            raw = raw.get("tool", {}).get("k6-audit", {})
-    model = _validated(raw, source)
-    _check_rules(model, rules, source)
-    values: dict[str, Any] = {k: v for k, v in model.items() if k in raw}
+    source = "" if config is None else str(config)
+    values = {} if config is None else _from_file(config, rules)
     origin = dict.fromkeys(values, source)
     for name, (value, option) in overrides.items():
         if value not in (None, (), []):
@@ -109,6 +116,16 @@ def _toml(path: Path) -> dict[str, Any]:
         raise AuditError(f"not valid TOML: {error}", where=str(path)) from error
     except OSError as error:
         raise AuditError(f"cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def _from_file(config: Path, rules: Sequence[LoadedRule]) -> dict[str, Any]:
+    """The settings that a config file makes, checked."""
+    raw = _toml(config)
+    if config.name == "pyproject.toml":
+        raw = raw.get("tool", {}).get("k6-audit", {})
+    model = _validated(raw, str(config))
+    _check_rules(model, rules, str(config))
+    return {name: value for name, value in model.items() if name in raw}
 
 
 def _validated(raw: Mapping[str, Any], source: str) -> dict[str, Any]:

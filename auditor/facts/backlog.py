@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from auditor.facts.delivery import Delivery
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.plan import Plan
-from auditor.facts.samples import Ints
+from auditor.facts.reduce import Ints
 from auditor.facts.store import provides
 from auditor.facts.timeline import KeyTimeline, Timeline
 
@@ -61,20 +62,20 @@ def backlog(plan: Plan, timeline: Timeline, iterations: Iterations, delivery: De
     return Backlog(pools)
 
 
-def in_flight(found: KeyIterations) -> tuple[Ints, Ints]:
+def in_flight(found: KeyIterations) -> tuple[Ints, npt.NDArray[np.int32]]:
     """(time, level from that time on), one entry a start or end; at one instant ends come first."""
-    times = np.concatenate([found.end_ns, found.start_ns])
-    steps = np.concatenate([np.full(len(found.end_ns), -1), np.full(len(found.start_ns), 1)])
-    order = np.argsort(times, kind="stable")
-    return times[order], np.cumsum(steps[order])
+    ends = found.ends_in_order
+    times = np.concatenate([ends, found.start_ns])
+    is_end = np.argsort(times, kind="stable") < len(ends)
+    times.sort(kind="stable")  # both are quick: they merge two stretches that are in order
+    return times, np.cumsum(np.where(is_end, np.int8(-1), np.int8(1)), dtype=np.int32)
 
 
-def _time_at_least(times: Ints, level: Ints, limit: float, clock: KeyTimeline) -> int:
+def _time_at_least(times: Ints, level: npt.NDArray[np.int32], limit: float, clock: KeyTimeline) -> int:
     """ns inside the window during which the level is at least ``limit``."""
     low, high = clock.from_ns, clock.to_ns
-    start = np.clip(times[:-1], low, high)
-    end = np.clip(times[1:], low, high)
-    return int((end - start)[level[:-1] >= limit].sum())
+    full = np.flatnonzero(level[:-1] >= limit)
+    return int((np.clip(times[full + 1], low, high) - np.clip(times[full], low, high)).sum())
 
 
 def _worst_mean_s(found: KeyIterations, clock: KeyTimeline, delivery: Delivery, key: Key) -> float:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from auditor.evidence import Evidence, HostSeries
-from auditor.facts.samples import Floats
+from auditor.facts.reduce import Floats, Ints
 from auditor.facts.store import Unknown, provides
-from auditor.facts.timeline import Timeline, union_s
+from auditor.facts.timeline import Timeline
 
 NS_PER_S = 1_000_000_000
 LEAST_COVERAGE = 0.95
 LONGEST_STEP_S = 10.0
+MOST_AT_ONCE = 1 << 18
+"""Values that are gathered at once to average runs of samples: what bounds the memory it takes."""
 _MEND = (
     "record the generator's CPU while the test runs, e.g. `sar -o host.sa 1` and "
     "`sadf -j host.sa -- -u ALL -P ALL -r ALL > host.sadf.json`, and keep it beside the points"
@@ -174,74 +176,90 @@ def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], sh
     )
 
 
-def _coverage(begin: np.ndarray, stamps: np.ndarray, start: int, end: int) -> float:
+def _coverage(begin: Ints, stamps: Ints, start: int, end: int) -> float:
     """Share of [start, end] inside the union of (begin, stamp]; one interval at each edge is forgiven."""
-    from fractions import Fraction
-
     forgiven = int((stamps - begin).max())
     low, high = start + forgiven, end - forgiven
     if high <= low:
         low, high = start, end
         begin = begin - forgiven
         stamps = stamps + forgiven
-    spans = [
-        (Fraction(int(max(b, low))), Fraction(int(min(s, high))))
-        for b, s in zip(begin, stamps, strict=True)
-        if s > low and b < high
-    ]
-    return float(union_s(spans) / (high - low)) if high > low else 0.0
+    if high <= low:
+        return 0.0
+    begin, stamps = np.clip(begin, low, high), np.clip(stamps, low, high)
+    order = np.argsort(begin, kind="stable")
+    begin, stamps = begin[order], stamps[order]
+    # What an interval adds to those that begin before it: the part behind the farthest of their ends.
+    covered = np.maximum.accumulate(np.concatenate(([low], stamps[:-1])))
+    return int(np.maximum(stamps - np.maximum(begin, covered), 0).sum()) / (high - low)
 
 
-def _runs(length_s: Floats, stamps: np.ndarray, span_s: float) -> list[tuple[int, int]]:
-    """Index ranges of consecutive samples that fill ``span_s``, at least two of them."""
-    begin_s = stamps / NS_PER_S - length_s
+def _runs(length_s: Floats, stamps: Ints, span_s: float) -> Ints:
+    """Rows (first, last + 1) of consecutive samples that fill ``span_s``, at least two of them."""
+    # As lists: an element of an array costs several times as much to take out.
+    ends, lengths = (stamps / NS_PER_S).tolist(), length_s.tolist()
+    begins = (stamps / NS_PER_S - length_s).tolist()
+    enough = span_s - 1e-6
     found = []
     first = 0
-    for last in range(len(stamps)):
-        if last and begin_s[last] - stamps[last - 1] / NS_PER_S > 0.5 * length_s[last]:
+    for last, end in enumerate(ends):
+        if last and begins[last] - ends[last - 1] > 0.5 * lengths[last]:
             first = last  # a hole: the samples are not consecutive
-        while first < last - 1 and stamps[last] / NS_PER_S - begin_s[first + 1] >= span_s - 1e-6:
+        while first < last - 1 and end - begins[first + 1] >= enough:
             first += 1
-        if last > first and stamps[last] / NS_PER_S - begin_s[first] >= span_s - 1e-6:
+        if last > first and end - begins[first] >= enough:
             found.append((first, last + 1))
-    return found
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def _highest_mean(values: Floats, length_s: Floats, stamps: np.ndarray, span_s: float) -> tuple[float, int]:
+def _means(series: Floats, length_s: Floats, runs: Ints) -> Floats:
+    """Mean of every run of every row of ``series``, weighted by ``length_s``; -1 where a value is not known.
+
+    Runs of one length are summed side by side, in blocks of limited size; each as `numpy.average` sums it.
+    """
+    weights = np.maximum(length_s, 1e-9)
+    weighted = np.where(np.isfinite(series), series, np.nan) * weights
+    means = np.empty((len(series), len(runs)))
+    lengths = runs[:, 1] - runs[:, 0]
+    for length in np.unique(lengths):
+        alike = np.flatnonzero(lengths == length)
+        step = max(1, MOST_AT_ONCE // int(length))
+        for i in range(0, len(alike), step):
+            block = alike[i : i + step]
+            rows = runs[block, :1] + np.arange(length)
+            total = weights[rows].sum(axis=1)
+            for one, mean in zip(weighted, means, strict=True):
+                mean[block] = one[rows].sum(axis=1) / total
+    return np.where(np.isnan(means), -1.0, means)
+
+
+def _highest_mean(values: Floats, length_s: Floats, stamps: Ints, span_s: float) -> tuple[float, int]:
     """The highest mean over consecutive samples that fill the span; the plain maximum of too short a series."""
-    best, at = -1.0, 0
-    for first, last in _runs(length_s, stamps, span_s):
-        mean = float(np.average(values[first:last], weights=np.maximum(length_s[first:last], 1e-9)))
-        if mean > best:
-            best, at = mean, int(stamps[last - 1])
-    if best < 0:
+    runs = _runs(length_s, stamps, span_s)
+    (means,) = _means(values[None], length_s, runs)
+    if not len(means) or means.max() < 0:
         index = int(np.argmax(values))
         return float(values[index]), int(stamps[index])
-    return best, at
+    best = int(np.argmax(means))
+    return float(means[best]), int(stamps[runs[best, 1] - 1])
 
 
 def _cores(
-    series: HostSeries, inside: np.ndarray, length_s: Floats, stamps: np.ndarray
+    series: HostSeries, inside: np.ndarray, length_s: Floats, stamps: Ints
 ) -> tuple[int | None, float | None, tuple[tuple[int, int, int], ...]]:
     if series.core_busy_percent is None:
         return None, None, ()
-    table = series.core_busy_percent[inside]
+    columns = np.ascontiguousarray(series.core_busy_percent[inside].T)
     runs = _runs(length_s, stamps, 10.0)
+    # Where no samples fill the span, each stands for itself.
+    means = _means(columns, length_s, runs) if len(runs) else np.where(np.isfinite(columns), columns, -1.0)
     worst: tuple[float, int] = (-1.0, 0)
     hot: list[tuple[int, int, int]] = []
-    for core in range(table.shape[1]):
-        column = table[:, core]
-        known = np.isfinite(column)
-        for first, last in runs:
-            if not known[first:last].all():
-                continue
-            mean = float(np.average(column[first:last], weights=np.maximum(length_s[first:last], 1e-9)))
-            worst = max(worst, (mean, core))
-            if mean > HOT_CORE_PERCENT:
-                begin = int(stamps[first] - length_s[first] * NS_PER_S)
-                hot.append((core, begin, int(stamps[last - 1])))
-        if not runs and known.any():
-            worst = max(worst, (float(column[known].max()), core))
+    for core, mean in enumerate(means):
+        worst = max(worst, (float(mean.max()), core))
+        for first, after in runs[mean > HOT_CORE_PERCENT] if len(runs) else ():
+            begin = int(stamps[first] - length_s[first] * NS_PER_S)
+            hot.append((core, begin, int(stamps[after - 1])))
     return (worst[1], worst[0], tuple(hot)) if worst[0] >= 0 else (None, None, ())
 
 

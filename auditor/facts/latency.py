@@ -28,8 +28,8 @@ from auditor.facts.quantiles import (
     identified,
     round_half_up,
 )
+from auditor.facts.reduce import Floats
 from auditor.facts.requests import HTTP, NS_PER_MS, Requests
-from auditor.facts.samples import Floats
 from auditor.facts.store import FactStore, Unknown, provides
 from auditor.facts.timeline import Timeline
 
@@ -117,7 +117,9 @@ class Population:
 
     @cached_property
     def sent_ms(self) -> Floats:
-        return np.sort(np.concatenate([self.successful_ms, self.failed_ms]))
+        if not len(self.failed_ms):
+            return self.successful_ms
+        return np.sort(np.concatenate([self.successful_ms, self.failed_ms]), kind="stable")
 
     def cell(self, name: str) -> Cell:
         """The header's percentile: over offered demand, or of what was sent where that is unknown.
@@ -280,4 +282,5 @@ def pool(parts: list[Population]) -> Population:
 
 
 def _merged(parts: list[Floats]) -> Floats:
-    return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.float64)
+    """One ascending array of several."""
+    return np.sort(np.concatenate(parts), kind="stable") if parts else np.empty(0, dtype=np.float64)

@@ -7,6 +7,7 @@ percentile is *not identified*: only "at least the largest finite value" can be 
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -69,25 +70,36 @@ def percentile(ordered: npt.NDArray[np.float64], p: float, n: int) -> float:
     return float(ordered[low] + (ordered[high] - ordered[low]) * fraction)
 
 
+@functools.lru_cache(maxsize=256)
 def interval_ranks(n: int, p: float) -> tuple[int, int] | None:
     """Ranks (1-based) of the order statistics that enclose the p-quantile with 95 % confidence.
 
     Lower: the largest l with P(B < l) ≤ 2.5 %; upper: the smallest u with P(B ≥ u) ≤ 2.5 %, where B is
     binomial(n, p), the number of samples below the true quantile. None if n is too small for either.
     """
-    from scipy.special import bdtr
+    from scipy.special import bdtrik
 
     alpha = (1 - CONFIDENCE) / 2
-    centre, spread = n * p, math.sqrt(n * p * (1 - p))
-    k = np.arange(max(0, math.floor(centre - 8 * spread - 10)), min(n, math.ceil(centre + 8 * spread + 10)) + 1)
-    at_most = bdtr(k, n, p)  # P(B <= k)
-    fits_low = k[at_most <= alpha]
-    fits_high = k[1 - at_most <= alpha]
-    if not len(fits_low) or not len(fits_high):
+    # l − 1 is the largest k with P(B ≤ k) ≤ 2.5 %; u − 1 the smallest with P(B > k) ≤ 2.5 %.
+    below = [k for k in _around(bdtrik(alpha, n, p), n) if _at_most(k, n, p) <= alpha]
+    above = [k for k in _around(bdtrik(1 - alpha, n, p), n) if 1 - _at_most(k, n, p) <= alpha]
+    if not below or not above:
         return None
-    low = int(fits_low[-1]) + 1
-    high = int(fits_high[0]) + 1
+    low, high = below[-1] + 1, above[0] + 1
     return (low, high) if low >= 1 and high <= n else None
+
+
+def _around(k: float, n: int) -> range:
+    """Whole numbers near a real one: the inverse interpolates, and is nearly exact."""
+    middle = math.floor(k) if math.isfinite(k) else 0
+    return range(max(0, middle - 3), min(n, middle + 3) + 1)
+
+
+def _at_most(k: int, n: int, p: float) -> float:
+    """P(B ≤ k) of a binomial(n, p)."""
+    from scipy.special import bdtr
+
+    return float(bdtr(k, n, p))
 
 
 def cell(ordered: npt.NDArray[np.float64], name: str, n_censored: int = 0) -> Cell:

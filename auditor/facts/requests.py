@@ -15,7 +15,8 @@ import numpy.typing as npt
 from auditor.evidence import Declared
 from auditor.facts.iterations import as_ns
 from auditor.facts.plan import Plan
-from auditor.facts.samples import PROTOCOL_DURATIONS, Column, Floats, GeneratorSamples, Ints, Samples
+from auditor.facts.reduce import PROTOCOL_DURATIONS, Floats, Ints
+from auditor.facts.samples import Column, GeneratorSamples, Samples
 from auditor.facts.store import Unknown, provides
 
 NS_PER_MS = 1_000_000
@@ -125,7 +126,7 @@ def _latency_metric(samples: Samples, declared: Declared) -> str:
 
 def _of_generator(name: str, samples: GeneratorSamples, metric: str, planned: list[str]) -> GeneratorRequests:
     column = samples.column(metric)
-    if len(column):
+    if samples.outside_iterations.any():
         column = column.where(~samples.outside_iterations[column.tagset])
     names = samples.scenarios
     if samples.untagged and len(planned) == 1:
@@ -142,12 +143,14 @@ def _of_generator(name: str, samples: GeneratorSamples, metric: str, planned: li
     else:
         blocked = handshake = np.zeros(len(column))
     start = column.time_ns - as_ns(column.value + blocked)
+    felt = np.maximum(blocked, handshake)
+    felt += column.value
     return GeneratorRequests(
         generator=name,
         start_ns=start,
         end_ns=column.time_ns,
         duration_ms=column.value,
-        felt_ms=np.maximum(blocked, handshake) + column.value,
+        felt_ms=felt,
         failed=_failed(samples, column, metric),
         scenario=scenario_of[column.tagset] if len(column) else np.empty(0, np.int32),
         scenarios=names,

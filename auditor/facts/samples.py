@@ -1,19 +1,11 @@
-"""Samples reduced to what the facts need: kept columns, counts per series, and the stamps of each second.
+"""The samples of every generator: kept columns, counts per series, and the stamps of each second.
 
-The reducer is the one place that sees batches. It is mergeable and independent of the order of lines, of
-batches and of the number of workers: integers are summed, kept columns are sorted at the end, floats are
-summed by no one here.
-
-A run of ten minutes at 4,000/s is 31 million samples, so memory is spent on what the facts need: only some
-metrics are kept, in the narrowest types while they come in, a value that never changes once, and stamps and
-tag sets that several metrics share (nine metrics of a request do) once.
+Stamps and tag sets that several metrics share (nine metrics of a request do) are in memory once.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,36 +17,18 @@ from auditor.evidence import (
     Evidence,
     GeneratorEvidence,
     MetricDefinition,
-    PartReport,
-    PointBatch,
-    PointsPart,
     PointsSource,
     PointTables,
     ReadReport,
     Tags,
 )
+from auditor.facts.reduce import KEPT, Floats, Ints, Piece, Reduced, joined_values, stamps_by_second, summed
+from auditor.facts.spill import Spill
 from auditor.facts.store import Unknown, provides
+from auditor.facts.workers import Workers
 
-NS_PER_S = 1_000_000_000
 FINE_STAMP_NS = 10_000_000
 """Stamps coarser than 10 ms cannot say when an iteration started (semantics §8)."""
-
-PROTOCOL_DURATIONS = ("http_req_duration", "grpc_req_duration", "browser_http_req_duration", "ws_connecting")
-"""The latency metric of each protocol that k6 speaks."""
-
-KEPT = frozenset(
-    {
-        *PROTOCOL_DURATIONS,
-        "http_req_blocked",  # with the duration: when a request started, what the client felt
-        "http_req_connecting",
-        "http_req_tls_handshaking",
-        "http_req_failed",  # failure, where no expected_response tag says it
-        "iteration_duration",  # start and end of every completed iteration
-        "iterations",
-        "dropped_iterations",
-    }
-)
-"""Metrics whose samples are kept; of all others (without a threshold) only counts and stamps are."""
 
 REQUEST_SET = (
     "http_reqs",
@@ -67,12 +41,6 @@ REQUEST_SET = (
     "http_req_receiving",
 )
 """Every HTTP request writes one sample of each (and http_req_failed unless responseCallback is null)."""
-
-FOLD_SERIES = 1 << 20
-"""Counts per series are added up whenever so many have gathered."""
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -87,6 +55,8 @@ class Column:
         return len(self.time_ns)
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Column:
+        if mask.all():
+            return self
         return Column(self.time_ns[mask], self.value[mask], self.tagset[mask])
 
 
@@ -188,91 +158,7 @@ class Samples:
     by_generator: Mapping[str, GeneratorSamples]
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Kept samples of one metric in one batch."""
-
-    time_ns: Ints
-    value: Floats
-    """One value only if all are the same, to the bit."""
-    tagset: npt.NDArray[np.uint16] | npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """What one reader has seen of a points file: kept samples and counts, under the ids of its own tables."""
-
-    tables: PointTables
-    kept: Mapping[str, list[_Part]]
-    passed_over: frozenset[str]
-    """Metrics of which samples were not kept."""
-    series: tuple[Ints, Ints]
-    """Pairs of metric and tag set (metric << 32 | tag set), and their samples."""
-    seconds: tuple[Ints, Ints, Ints]
-    """Seconds, and the first and last stamp of each."""
-    report: PartReport
-
-
-class SampleReducer:
-    """Folds the batches of one part of a points file."""
-
-    def __init__(self, tables: PointTables, keep: frozenset[str] = KEPT) -> None:
-        self._tables = tables
-        self._keep = frozenset(keep)
-        self._kept: dict[str, list[_Part]] = {}
-        self._passed_over: set[str] = set()
-        self._series: list[tuple[Ints, Ints]] = []
-        self._unfolded = 0
-        self._fold_at = FOLD_SERIES
-        self._seconds: list[tuple[Ints, Ints, Ints]] = []
-
-    def add(self, batch: PointBatch) -> None:
-        if not len(batch.metric):
-            return
-        self._add_series(*_counted(batch, len(self._tables.metrics), len(self._tables.tagsets)))
-        self._seconds.append(_spans(batch.time_ns))
-        narrow = len(self._tables.tagsets) <= 1 << 16
-        for index in np.flatnonzero(np.bincount(batch.metric)):
-            name = self._tables.metrics[index]
-            definition = self._tables.definitions.get(name)
-            if name not in self._keep and (definition is None or not definition.thresholds):
-                self._passed_over.add(name)
-                continue
-            rows = np.flatnonzero(batch.metric == index)
-            tagset = batch.tagset[rows]
-            part = _Part(
-                batch.time_ns[rows], _once(batch.value[rows]), tagset.astype(np.uint16) if narrow else tagset
-            )
-            self._kept.setdefault(name, []).append(part)
-
-    def _add_series(self, pairs: Ints, counts: Ints) -> None:
-        self._series.append((pairs, counts))
-        self._unfolded += len(pairs)
-        if self._unfolded > self._fold_at:
-            self._series = [_summed(self._series)]
-            self._unfolded = len(self._series[0][0])
-            self._fold_at = max(FOLD_SERIES, 2 * self._unfolded)
-
-    def result(self, report: PartReport) -> Reduced:
-        return Reduced(
-            self._tables,
-            self._kept,
-            frozenset(self._passed_over),
-            _summed(self._series),
-            _stamps(self._seconds),
-            report,
-        )
-
-
-def reduce_part(part: PointsPart, keep: frozenset[str]) -> Reduced:
-    """Read one part of a points file, here or in another process."""
-    reducer = SampleReducer(part.tables, keep)
-    for batch in part.batches():
-        reducer.add(batch)
-    return reducer.result(part.report())
-
-
-def merged(source: PointsSource, parts: Sequence[Reduced]) -> GeneratorSamples:
+def merged(source: PointsSource, parts: Sequence[Reduced], spill: Spill | None = None) -> GeneratorSamples:
     """The samples of a file whose parts were reduced; the parts are given up: nothing is in memory twice.
 
     What comes out does not depend on who read what: names and tag sets are numbered in their own order,
@@ -293,32 +179,29 @@ def merged(source: PointsSource, parts: Sequence[Reduced]) -> GeneratorSamples:
     )
     metric_id = {name: i for i, name in enumerate(tables.metrics)}
     tagset_id = {tags: i for i, tags in enumerate(tables.tagsets)}
-    kept: dict[str, list[_Part]] = {}
+    kept: dict[str, list[_Mapped]] = {}
     series: list[tuple[Ints, Ints]] = []
     for part in parts:
         metrics = np.array([metric_id[name] for name in part.tables.metrics], dtype=np.int64)
         tagsets = np.array([tagset_id[tags] for tags in part.tables.tagsets], dtype=np.int32)
         pairs, counts = part.series
         series.append((metrics[pairs >> 32] << 32 | tagsets[pairs & 0xFFFFFFFF], counts))
-        narrow = tagsets.astype(np.uint16) if len(tables.tagsets) <= 1 << 16 else tagsets
         for name, pieces in part.kept.items():
-            mine = kept.setdefault(name, [])
-            while pieces:
-                piece = pieces.pop()
-                mine.append(_Part(piece.time_ns, piece.value, narrow[piece.tagset]))
-    pairs, counts = _summed(series)
-    _, first_ns, last_ns = _stamps([part.seconds for part in parts])
+            kept.setdefault(name, []).extend((piece, tagsets) for piece in pieces)
+            pieces.clear()
+    pairs, counts = summed(series)
+    _, first_ns, last_ns = stamps_by_second([part.seconds for part in parts])
     shown = source.masked(tables)
-    columns: dict[str, list[_Part]] = {}
-    for name, pieces in kept.items():
-        columns.setdefault(shown.metrics[metric_id[name]], []).extend(pieces)
+    columns: dict[str, list[_Mapped]] = {}
+    for name, mapped in kept.items():
+        columns.setdefault(shown.metrics[metric_id[name]], []).extend(mapped)
     if found := next((part.report.sha256 for part in parts if part.report.sha256), ""):
         source.sha256.note(found)
     return GeneratorSamples(
         path=source.path,
         metrics=tuple(shown.metrics),
         tagsets=tuple(shown.tagsets),
-        columns=_columns(columns),
+        columns=_columns(columns, spill or Spill()),
         series_metric=(pairs >> 32).astype(np.int32),
         series_tagset=(pairs & 0xFFFFFFFF).astype(np.int32),
         series_count=counts,
@@ -334,88 +217,46 @@ def _in_one(tags: Tags) -> str:
     return "\0".join([part for pair in tags for part in pair])
 
 
-def _columns(kept: dict[str, list[_Part]]) -> dict[str, Column]:
+def _columns(kept: dict[str, list[_Mapped]], spill: Spill) -> dict[str, Column]:
     found: dict[str, Column] = {}
     for name in sorted(kept):
-        column = _sorted(kept.pop(name))
+        column = _sorted(kept.pop(name), spill)
         for other in found.values():
             if np.array_equal(column.time_ns, other.time_ns) and np.array_equal(column.tagset, other.tagset):
+                spill.drop(column.time_ns, column.tagset)
                 column = Column(other.time_ns, column.value, other.tagset)
                 break
         found[name] = column
     return found
 
 
-def _counted(batch: PointBatch, metrics: int, tagsets: int) -> tuple[Ints, Ints]:
-    """The distinct pairs of metric and tag set, as metric << 32 | tag set, and their samples."""
-    if metrics * tagsets > 4 * len(batch.metric) + 65536:
-        pairs, counts = np.unique(batch.metric.astype(np.int64) << 32 | batch.tagset, return_counts=True)
-        return pairs, counts
-    every = np.bincount(batch.metric.astype(np.int64) * tagsets + batch.tagset)
-    pairs = np.flatnonzero(every)
-    return (pairs // tagsets) << 32 | (pairs % tagsets), every[pairs]
+_Mapped = tuple[Piece, npt.NDArray[np.int32]]
+"""Kept samples, and the final id of each tag set that their reader knew."""
 
 
-def _spans(time_ns: Ints) -> tuple[Ints, Ints, Ints]:
-    """Seconds, and the first and last stamp of each; a second may occur again where stamps are not in order."""
-    second = time_ns // NS_PER_S
-    starts = np.flatnonzero(second[1:] != second[:-1]) + 1
-    starts = np.concatenate((np.zeros(1, dtype=np.int64), starts))
-    spans = second[starts], np.minimum.reduceat(time_ns, starts), np.maximum.reduceat(time_ns, starts)
-    if len(starts) < 64:
-        return spans
-    found, inverse = np.unique(spans[0], return_inverse=True)
-    return found, *_extremes(len(found), inverse, spans[1], spans[2])
-
-
-def _extremes(n: int, group: Ints, lowest: Ints, highest: Ints) -> tuple[Ints, Ints]:
-    first = np.full(n, np.iinfo(np.int64).max)
-    last = np.full(n, np.iinfo(np.int64).min)
-    np.minimum.at(first, group, lowest)
-    np.maximum.at(last, group, highest)
-    return first, last
-
-
-def _once(value: Floats) -> Floats:
-    """One value for all if they are the same, to the bit."""
-    bits = value.view(np.int64)
-    return value[:1].copy() if (bits == bits[0]).all() else value
-
-
-def _summed(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    if not parts:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    keys, inverse = np.unique(np.concatenate([p for p, _ in parts]), return_inverse=True)
-    counts = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(counts, inverse, np.concatenate([c for _, c in parts]))
-    return keys, counts
-
-
-def _stamps(parts: list[tuple[Ints, Ints, Ints]]) -> tuple[Ints, Ints, Ints]:
-    if not parts:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
-    second, inverse = np.unique(np.concatenate([p[0] for p in parts]), return_inverse=True)
-    lowest, highest = np.concatenate([p[1] for p in parts]), np.concatenate([p[2] for p in parts])
-    return second, *_extremes(len(second), inverse, lowest, highest)
-
-
-def _sorted(parts: list[_Part]) -> Column:
+def _sorted(parts: list[_Mapped], spill: Spill) -> Column:
     """One column of the parts, which are given up."""
-    parts.sort(key=lambda p: int(p.time_ns[0]))  # so that there is little left to sort
-    time_ns = np.concatenate([p.time_ns for p in parts])
-    tagset = np.concatenate([p.tagset for p in parts], dtype=np.int32)
-    known = parts[0].value
-    if all(len(p.value) == 1 and p.value.view(np.int64)[0] == known.view(np.int64)[0] for p in parts):
-        value: Floats = np.broadcast_to(known, len(time_ns))
-    else:
-        value = np.concatenate([np.broadcast_to(p.value, len(p.time_ns)) for p in parts])
+    parts.sort(key=lambda part: int(part[0].time_ns[0]))  # so that there is little left to sort
+    pieces = [piece for piece, _ in parts]
+    time_ns = spill.joined([piece.time_ns for piece in pieces], np.int64)
+    value = joined_values(pieces, spill.joined)
+    tagset = spill.empty(len(time_ns), np.int32)
+    at = 0
+    for piece, ids in parts:
+        end = at + len(piece.tagset)
+        np.take(ids, piece.tagset, out=tagset[at:end], mode="clip")
+        at = end
+    for piece in pieces:
+        spill.drop(piece.time_ns, piece.value, piece.tagset)
     parts.clear()
+    if len(value) == 1:
+        value = np.broadcast_to(value, len(time_ns))
     order = _order(time_ns, tagset, value)
     if order is None:
         return Column(time_ns, value, tagset)
     if value.strides != (0,):
-        value = value[order]
-    return Column(time_ns[order], value, tagset[order])
+        value = spill.ordered(value, order)
+    return Column(spill.ordered(time_ns, order), value, spill.ordered(tagset, order))
 
 
 def _order(time_ns: Ints, tagset: npt.NDArray[np.int32], value: Floats) -> Ints | None:
@@ -438,35 +279,6 @@ def _order(time_ns: Ints, tagset: npt.NDArray[np.int32], value: Floats) -> Ints 
     return order
 
 
-class Workers(ABC):
-    """Who reads points files: given to the facts, as the evidence is."""
-
-    @abstractmethod
-    def reduce(self, wanted: Sequence[tuple[PointsSource, frozenset[str]]]) -> list[list[Reduced]]:
-        """Every source reduced, keeping the samples of the metrics named beside it."""
-
-
-class Threads(Workers):
-    """Threads of this process: nearly all the work is done in native code that holds no lock.
-
-    Beside each file that is being read another thread reads, hashes and decompresses it.
-    """
-
-    def __init__(self, n: int = 1) -> None:
-        self.n = n
-
-    def reduce(self, wanted: Sequence[tuple[PointsSource, frozenset[str]]]) -> list[list[Reduced]]:
-        if self.n <= 1:
-            return [[reduce_part(source.parts(1)[0], keep)] for source, keep in wanted]
-        share = max(1, self.n // max(1, len(wanted)))
-        with ThreadPoolExecutor(self.n) as pool:
-            asked = [
-                [pool.submit(reduce_part, part, keep) for part in source.parts(share)]
-                for source, keep in wanted
-            ]
-            return [[future.result() for future in futures] for futures in asked]
-
-
 @provides
 def samples(evidence: Evidence, declared: Declared, workers: Workers) -> Samples:
     """Read every generator's points, once."""
@@ -483,7 +295,7 @@ def samples(evidence: Evidence, declared: Declared, workers: Workers) -> Samples
         if late := _defined_late(parts):
             # Somebody met samples of a metric before it was known to have thresholds.
             (parts,) = workers.reduce([(source, keep | late)])
-        found[generator.name] = merged(source, parts)
+        found[generator.name] = merged(source, parts, workers.spill)
     return Samples(found)
 
 

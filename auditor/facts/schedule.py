@@ -45,8 +45,11 @@ class RateStage:
         x = min(max(until_s, self.start_s), self.end_s) - self.start_s
         if x <= 0:
             return Fraction(0)
-        slope = (self.end_per_s - self.start_per_s) / self.length_s
-        return self.start_per_s * x + slope * x * x / 2
+        return (self.start_per_s + self._half_slope * x) * x if self._half_slope else self.start_per_s * x
+
+    @cached_property
+    def _half_slope(self) -> Fraction:
+        return (self.end_per_s - self.start_per_s) / (2 * self.length_s)
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ class Schedule:
                 # m iterations into the stage: a·x² + r·x = m, solved in the form that stays exact for a → 0.
                 m = np.arange(done + 1, last + 1, dtype=np.float64) - float(before)
                 r = float(stage.start_per_s)
-                a = float((stage.end_per_s - stage.start_per_s) / (2 * stage.length_s))
+                a = float(stage._half_slope)
                 x = 2 * m / (r + np.sqrt(np.maximum(r * r + 4 * a * m, 0.0)))
                 times[done:last] = np.rint((float(stage.start_s) + x) * NS_PER_S).astype(np.int64)
                 done = last

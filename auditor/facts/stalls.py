@@ -112,7 +112,7 @@ def _of(
     key: Key, found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, last_stamp_ns: int | None
 ) -> tuple[list[Stall], list[Stall]]:
     """Stalls, and the cold start if there is one."""
-    ends = np.sort(found.end_ns)
+    ends = found.ends_in_order
     if len(ends) < 2 or clock.origin_ns is None:
         return [], []
     scenario_end = clock.at_ns(clock.reached_s)

@@ -7,6 +7,7 @@ X cannot be derived. A fact that cannot be derived raises `Unknown`, which says 
 
 from __future__ import annotations
 
+import functools
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -28,8 +29,7 @@ class Unknown(Exception):
 
 def provides(function: Callable[..., T]) -> Callable[..., T]:
     """Register a function as the maker of the fact that its return annotation names."""
-    hints = typing.get_type_hints(function)
-    kind = hints["return"]
+    kind = _hints(function)["return"]
     if kind in _PROVIDERS:
         raise TypeError(f"two providers of {kind.__name__}")
     _PROVIDERS[kind] = function
@@ -38,9 +38,13 @@ def provides(function: Callable[..., T]) -> Callable[..., T]:
 
 def needs(function: Callable[..., Any]) -> dict[str, tuple[type, bool]]:
     """The facts a function asks for: parameter -> (type, optional)."""
-    hints = typing.get_type_hints(function)
-    hints.pop("return", None)
-    return {name: _split(hint) for name, hint in hints.items()}
+    return {name: _split(hint) for name, hint in _hints(function).items() if name != "return"}
+
+
+@functools.lru_cache(maxsize=1024)
+def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Annotations as types. Python evaluates them anew each time it is asked, so each function's are kept."""
+    return typing.get_type_hints(function)
 
 
 def _split(hint: Any) -> tuple[type, bool]:

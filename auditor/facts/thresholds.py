@@ -16,7 +16,8 @@ import numpy as np
 
 from auditor.evidence import Evidence, GeneratorEvidence, Summary, SummaryMetric
 from auditor.facts.counted import Counted
-from auditor.facts.samples import PROTOCOL_DURATIONS, REQUEST_SET, Column, GeneratorSamples, Samples
+from auditor.facts.reduce import PROTOCOL_DURATIONS
+from auditor.facts.samples import REQUEST_SET, Column, GeneratorSamples, Samples
 from auditor.facts.store import Unknown, provides
 
 _EXPRESSION = re.compile(

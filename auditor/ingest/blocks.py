@@ -9,6 +9,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from auditor.errors import AuditError
 from auditor.ingest import streams
 
 if TYPE_CHECKING:
@@ -79,12 +80,14 @@ class Blocks:
         chunks: Callable[[streams.ByteFile], Iterator[bytes]] | None = None,
         cut: Callable[[bytes], int] | None = None,
         first_index: int = 0,
+        of_bytes: int | None = None,
     ) -> None:
         """``end``: None for all that follows, else the file is not compressed. ``hashed``: find its SHA-256.
 
         ``chunks``: how to get the lines out of the file, if they are not simply its bytes, decompressed.
         ``cut``: where the last whole record of a block ends, if that is not at a line feed.
         ``first_index``: what the blocks count up from.
+        ``of_bytes``: how large the file is; what lies elsewhere under the same name may be another.
         """
         self._made_of = {
             "start": start,
@@ -93,8 +96,10 @@ class Blocks:
             "chunks": chunks,
             "cut": cut,
             "first_index": first_index,
+            "of_bytes": of_bytes,
         }
         self._hashed = hashed
+        self._of_bytes = of_bytes
         self._path, self._start, self._end, self._chunks, self._cut = path, start, end, chunks, cut
         self.damage = ""
         """Why the end is missing; empty if it is whole."""
@@ -159,6 +164,12 @@ class Blocks:
         self._index += 1
 
     def _read(self) -> None:
+        if self._of_bytes is not None and (found := self._path.stat().st_size) != self._of_bytes:
+            raise AuditError(
+                f"a worker found another file: {found:,} bytes, not {self._of_bytes:,}",
+                where=str(self._path),
+                mend="put the run where all workers find it by the same path, or name it by URL (s3://…)",
+            )
         with self._path.open("rb") as raw:
             file = _Watched(raw, self, hashed=self._hashed)
             try:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from auditor.facts.quantiles import (
     MINIMUM_N,
@@ -83,6 +84,17 @@ def test_interval_ranks_term_by_term(n: int, p: float) -> None:
     low = max(rank for rank in range(1, n + 1) if sum(terms[:rank]) <= 0.025)
     high = min(rank for rank in range(1, n + 1) if sum(terms[rank:]) <= 0.025)
     assert interval_ranks(n, p) == (low, high)
+
+
+@pytest.mark.parametrize("p", [p for _, p in PERCENTILES])
+def test_interval_ranks_are_those_of_scipy(p: float) -> None:
+    """Every n up to 1,500, and some up to three hundred million: more than fit in memory."""
+    rng = np.random.default_rng(1)
+    large = np.exp(rng.uniform(np.log(1_500), np.log(3e8), 60)).astype(np.int64)
+    for n in (*range(1, 1_501), *large.tolist()):
+        # The smallest k with P(B ≤ k) ≥ 2.5 %, and with P(B ≤ k) ≥ 97.5 %: ranks are from 1.
+        low, high = int(binom.ppf(0.025, n, p)), int(binom.ppf(0.975, n, p)) + 1
+        assert interval_ranks(n, p) == ((low, high) if low >= 1 and high <= n else None), n
 
 
 def test_upper_end_of_the_interval_may_be_infinite() -> None:

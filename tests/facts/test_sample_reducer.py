@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditor.evidence import MetricDefinition, PartReport, PointBatch, PointTables
-from auditor.facts import samples as reduced
-from auditor.facts.samples import NS_PER_S, GeneratorSamples, Reduced, SampleReducer
+from auditor.facts import reduce, samples
+from auditor.facts.reduce import NS_PER_S, Reduced, SampleReducer
+from auditor.facts.samples import GeneratorSamples
 
 METRICS = ["http_req_duration", "http_req_blocked", "iterations", "data_sent", "mine", "limited"]
 KEPT = {"http_req_duration", "http_req_blocked", "iterations", "limited"}
@@ -55,7 +56,7 @@ class File:
 
 
 def merged(*parts: Reduced) -> GeneratorSamples:
-    return reduced.merged(File(), parts)  # type: ignore[arg-type]
+    return samples.merged(File(), parts)  # type: ignore[arg-type]
 
 
 def check(found: GeneratorSamples, every: list[Row]) -> None:
@@ -102,7 +103,7 @@ def test_any_split_into_batches_and_workers(every: list[Row], cuts: list[int], s
 
 
 def test_many_series_are_folded_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reduced, "FOLD_SERIES", 50)
+    monkeypatch.setattr(reduce, "FOLD_SERIES", 50)
     every: list[Row] = [(i % 6, i * 1000, float(i % 7), i % 400) for i in range(3000)]
     reducer = SampleReducer(tables(400))
     for start in range(0, len(every), 30):

@@ -105,3 +105,15 @@ def test_the_same_22_seconds_in_sadf(shared: Path) -> None:
     assert (np.diff(host.stamp_ns) == 10**9).all()
     assert 20 <= len(host.stamp_ns) <= 26
     assert host.cpu_busy_percent.mean() > 50  # the host was busy in that window
+
+
+def test_a_row_whose_interval_cannot_be_read_is_left_out_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "host.csv"
+    rows = [
+        f"2026-11-29T12:00:0{i}Z,{interval},30" for i, interval in enumerate(["1", "", "x", "0", "-1", "1"])
+    ]
+    path.write_text("\n".join(["timestamp,interval_s,cpu_busy_percent", *rows]) + "\n")
+    found = read_host_csv(path.read_text(), "host.csv")
+    assert found.interval_s.tolist() == [1.0, 1.0]
+    assert (found.stamp_ns // 10**9 % 60).tolist() == [0, 5]
+    assert found.notes == ("4 rows without a stamp, an interval or a CPU figure left out",)

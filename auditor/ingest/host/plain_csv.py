@@ -27,7 +27,7 @@ def looks_like_host_csv(text: str) -> bool:
 
 
 def read_host_csv(text: str, path: str) -> HostSeries:
-    """Read the table with pandas; rows without a stamp or a CPU figure are left out and said.
+    """Read the table with pandas; rows without a stamp, an interval or a CPU figure are left out and said.
 
     Raises:
         UnusableHost: if no usable row is left, or the times name no zone.
@@ -47,8 +47,10 @@ def read_host_csv(text: str, path: str) -> HostSeries:
     }
     busy = numbers["cpu_busy_percent"]
     usable = (stamps >= 0) & (busy >= 0) & (busy <= MOST_PERCENT)  # NaN is neither
+    if "interval_s" in numbers:
+        usable &= numbers["interval_s"] > 0
     if not usable.any():
-        raise UnusableHost("no row has a stamp and a CPU figure")
+        raise UnusableHost("no row has a stamp, an interval and a CPU figure")
     # A row covers the time since the row before, even if that one has no usable figure.
     stamped = np.flatnonzero(stamps >= 0)
     stamped = stamped[np.argsort(stamps[stamped], kind="stable")]
@@ -74,7 +76,7 @@ def read_host_csv(text: str, path: str) -> HostSeries:
         steal_percent=column("cpu_steal_percent"),
         mem_used_percent=column("mem_used_percent"),
         swap_in_pages_per_s=column("swap_in_pages_per_s"),
-        notes=(f"{lost} rows without a stamp or a CPU figure left out",) if lost else (),
+        notes=(f"{lost} rows without a stamp, an interval or a CPU figure left out",) if lost else (),
     )
 
 

@@ -102,6 +102,7 @@ class Scanner:
         # Nobody can write tag sets beforehand that all fall into one place of the table.
         self._state[SEED] = int.from_bytes(os.urandom(7), "little")
         self._room = -1
+        self._words: npt.NDArray[np.int64] | None = None
         self._columns: tuple[Any, ...] = ()
         self._aside: tuple[Any, ...] = ()
 
@@ -127,18 +128,20 @@ class Scanner:
         )  # fmt: skip
 
     def _scan_piece(self, data: Bytes) -> None:
-        state = self._state
-        state[POS] = 0
+        self._state[POS] = 0
         while True:
-            arguments = _arguments(
-                data.ctypes.data, len(data), state,
-                *self.metrics.arrays(), self._follows, self._tagset_of,
-                *self.tagsets.arrays(),
-                *self._columns, *self._aside,
-            )  # fmt: skip
-            status = self._scan(arguments.ctypes.data)
+            if self._words is None:  # where the arrays lie; they move when they grow
+                self._words = _arguments(
+                    0, 0, self._state,
+                    *self.metrics.arrays(), self._follows, self._tagset_of,
+                    *self.tagsets.arrays(),
+                    *self._columns, *self._aside,
+                )  # fmt: skip
+            self._words[0], self._words[1] = data.ctypes.data, len(data)
+            status = self._scan(self._words.ctypes.data)
             if status == DONE:
                 return
+            self._words = None
             if status == TAGSETS_FULL:
                 self.tagsets.grow(self._rehash)
             else:
@@ -153,6 +156,7 @@ class Scanner:
             return
         rows = size // SHORTEST_LINE + 1
         self._room = size
+        self._words = None
         self._columns = tuple(
             np.empty(rows, dtype=d) for d in (np.int32, np.int64, np.float64, np.int32, np.int32)
         )

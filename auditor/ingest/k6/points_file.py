@@ -23,9 +23,9 @@ class PointsFile:
 
     def __init__(self, file: Path, label: str, redactor: Redactor | None = None) -> None:
         self.path = label
-        self.file = file
+        self.file = file.absolute()
         self.size_bytes = file.stat().st_size
-        self.sha256 = FileDigest(file)
+        self.sha256 = FileDigest(self.file)
         self._redactor = redactor or Redactor()
         self._parts: Sequence[PointsPart] = ()
         self._blocks: Blocks | None = None
@@ -41,7 +41,7 @@ class PointsFile:
         starts = range(0, max(1, self.size_bytes), CHUNK_BYTES)
         ends = [*starts[1:], None]
         return [
-            self._part(Blocks(self.file, start=start, end=end, first_index=i << 32))
+            self._part(Blocks(self.file, start=start, end=end, first_index=i << 32, of_bytes=self.size_bytes))
             for i, (start, end) in enumerate(zip(starts, ends, strict=True))
         ]
 

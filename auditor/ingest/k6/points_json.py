@@ -142,7 +142,10 @@ class JsonPart:
         )
 
     def batches(self) -> Iterator[PointBatch]:
-        """Yield columns, in no particular order inside a block; damage is counted, never raised."""
+        """Yield columns, in no particular order inside a block; damage is counted, never raised.
+
+        A batch is valid until the next one is asked for.
+        """
         self._scanner = _scanner(self._use)
         for block in self._blocks:
             if not block.tail:
@@ -190,8 +193,7 @@ class JsonPart:
         sound = (tagset >= 0) & np.isfinite(scanned.value)
         good = slice(None) if sound.all() else sound
         metric = self._metric_map.take(scanned.metric[good], self._scanner.metrics, self._metric_id)
-        # Copies: the scanner uses its columns again.
-        batch = PointBatch(metric, scanned.time_ns[good].copy(), scanned.value[good].copy(), tagset[good])
+        batch = PointBatch(metric, scanned.time_ns[good], scanned.value[good], tagset[good])
         if isinstance(good, slice):
             return batch, scanned.odd, scanned.odd_line
         odd_line = np.sort(np.concatenate((scanned.odd_line, scanned.line[~sound])))
