@@ -21,6 +21,10 @@ class AuditError(Exception):
         return f"{place}{self.what}{mend}"
 
 
+class AccessRefused(AuditError):
+    """Who asks may not see what is there, if anything is."""
+
+
 def not_one_run(names: list[str], why: str) -> AuditError:
     """The error for folders that hold several runs: names them."""
     return AuditError(

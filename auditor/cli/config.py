@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from auditor.cli import options
 
 app = typer.Typer(help="The policy in force, and its schema.", no_args_is_help=True)
 
@@ -13,17 +14,19 @@ app = typer.Typer(help="The policy in force, and its schema.", no_args_is_help=T
 @app.command("show")
 def show(
     target: Annotated[
-        Path | None, typer.Argument(help="The run's folder (its own k6-audit.toml comes first).")
+        str | None, typer.Argument(help="The run's folder (its own k6-audit.toml comes first).")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="The policy file.", show_default=False)] = None,
-    no_config: Annotated[bool, typer.Option("--no-config", help="Read no policy file.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    config: options.Config = None,
+    no_config: options.NoConfig = False,
+    debug: options.Debug = False,
 ) -> None:
     """Print every value and where it came from."""
     from auditor.engine.loader import load_rules
     from auditor.engine.policy import choose_config, load_policy
+    from auditor.ingest.locations import policy_place, resolve
 
-    found = choose_config(target, config, no_config=no_config)
+    place = policy_place(resolve(target)[0]) if target is not None else None
+    found = choose_config(place, config, no_config=no_config)
     rules = load_rules()
     policy = load_policy(found, {}, rules)
     typer.echo(f"config: {policy.path or 'none'}")

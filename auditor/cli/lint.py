@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auditor.cli import lint_report, options
+from auditor.cli import lint_report, options, reading
 from auditor.cli.formats import RENDERERS
+from auditor.cli.run import Asked, run_audit
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
@@ -41,14 +42,15 @@ class Color(enum.StrEnum):
 
 def lint(
     target: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            help="The run's folder, several generators' folders, or a report (HTML, Markdown, JSON).",
+            help="The run's folder, several generators' folders, or a report (HTML, Markdown, JSON): "
+            "paths, URLs (s3://bucket/run) or patterns ('run/gen-*').",
             show_default=False,
         ),
     ],
     run: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(help="The run that a linted report is about: every field is recomputed. Repeatable."),
     ] = None,
     warmup: options.Warmup = None,
@@ -63,18 +65,23 @@ def lint(
     rules: options.Rules = None,
     config: options.Config = None,
     no_config: options.NoConfig = False,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    memory: options.Memory = None,
     fail_on: Annotated[
         FailOn | None, typer.Option(help="warning: exit 1 when a warning failed, though VALID.")
     ] = None,
     format: Annotated[Format, typer.Option(help="What goes to standard output.")] = Format.text,
     output: Annotated[
-        list[str] | None, typer.Option(help="FORMAT=PATH: write to a file as well. Repeatable.")
+        list[str] | None,
+        typer.Option(help="FORMAT=PATH: write to a file as well. Repeatable.", callback=options.on_disk),
     ] = None,
     exit_zero: options.ExitZero = False,
     color: Annotated[Color, typer.Option(help="Colours on standard output.")] = Color.auto,
     debug: options.Debug = False,
 ) -> None:
     """Say whether a finished run, or a report, may be believed, why, and what to do."""
+    from auditor.ingest.locations import resolve_all
     from auditor.output.files import parse_outputs, write_whole
 
     overrides: dict[str, tuple[object, str]] = {
@@ -85,22 +92,18 @@ def lint(
         "fail_on": (fail_on.value if fail_on else None, "--fail-on"),
     }
 
-    def audit_these(targets: list[Path], overrides: dict[str, tuple[object, str]]) -> Audit:
-        return run_audit(
-            targets,
-            hosts=host or [],
-            extra_rules=rules or [],
-            config=config,
-            no_config=no_config,
-            overrides=overrides,
-        )
+    targets, hosts = resolve_all(target), resolve_all(host or [])
 
-    if lint_report.is_report_target(target):
+    def audit_these(targets: list[Path], overrides: dict[str, tuple[object, str]]) -> Audit:
+        at_work = reading.workers(jobs, scheduler, memory)
+        return run_audit(Asked(targets, hosts, rules or [], config, no_config, overrides, at_work))
+
+    if lint_report.is_report_target(targets):
         files = parse_outputs(output or [], lint_report.FORMATS)
         lint_report.write(
             lint_report.lint_report(
-                target[0],
-                audit_run=functools.partial(audit_these, run) if run else None,
+                targets[0],
+                audit_run=functools.partial(audit_these, resolve_all(run)) if run else None,
                 extra_rules=rules or [],
                 config=config,
                 no_config=no_config,
@@ -115,7 +118,7 @@ def lint(
     if run:
         raise AuditError("a run beside a run", where="--run", mend="--run is for a report: lint report.html")
     files = parse_outputs(output or [], list(RENDERERS))
-    result = audit_these(target, overrides)
+    result = audit_these(targets, overrides)
     if debug:
         show_tracebacks(result)
     for kind, path in files:
@@ -125,26 +128,6 @@ def lint(
     else:
         sys.stdout.write(RENDERERS[format.value](result))
     raise typer.Exit(exit_code(result, result.policy, exit_zero=exit_zero))
-
-
-def run_audit(
-    targets: list[Path],
-    *,
-    hosts: list[Path],
-    extra_rules: list[Path],
-    config: Path | None,
-    no_config: bool,
-    overrides: dict[str, tuple[object, str]],
-) -> Audit:
-    """Read, load and judge: the one path that every command takes."""
-    from auditor.engine.audit import audit
-    from auditor.engine.loader import load_rules
-    from auditor.engine.policy import choose_config, load_policy
-    from auditor.ingest.bundle import read_run
-
-    rules = load_rules(extra_rules)
-    policy = load_policy(choose_config(targets[0], config, no_config=no_config), overrides, rules)
-    return audit(read_run(targets, hosts), policy, rules)
 
 
 def show_tracebacks(result: Audit) -> None:

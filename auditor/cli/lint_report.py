@@ -44,6 +44,7 @@ def lint_report(
     from auditor.engine.loader import load_rules
     from auditor.engine.policy import choose_config, load_policy
     from auditor.engine.report_audit import audit_report
+    from auditor.ingest.locations import policy_place
     from auditor.ingest.report.reader import read_report
 
     report = read_report(path)
@@ -53,7 +54,7 @@ def lint_report(
         if run.policy.declared.warmup_s is None and (said := _warmup(report)) is not None:
             run = audit_run({**overrides, "warmup": (said, path.name)})
         return audit_report(report, run.policy, rules, run)
-    found = choose_config(path, config, no_config=no_config)
+    found = choose_config(policy_place(path), config, no_config=no_config)
     return audit_report(report, load_policy(found, overrides, rules), rules)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auditor.cli import options
-from auditor.cli.lint import run_audit, show_tracebacks
+from auditor.cli import options, reading
+from auditor.cli.lint import show_tracebacks
+from auditor.cli.run import Asked, run_audit
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
@@ -21,17 +22,24 @@ _EXIT_CODES = {"VALID": 0, "INVALID": 1, "NOT PROVEN": 3}
 
 def report(
     target: Annotated[
-        list[Path] | None,
-        typer.Argument(help="The run's folder, or several generators' folders.", show_default=False),
+        list[str] | None,
+        typer.Argument(
+            help="The run's folder, or several generators' folders: paths, URLs or patterns.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
-            "--output", "-o", help="Where to write: .html, .md or .json. Repeatable.", show_default=False
+            "--output",
+            "-o",
+            help="Where to write: .html, .md or .json. Repeatable.",
+            show_default=False,
+            callback=options.on_disk,
         ),
     ] = None,
     earlier: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--from", help="Render again from an earlier HTML report, without the run.", show_default=False
         ),
@@ -42,27 +50,38 @@ def report(
     rules: options.Rules = None,
     config: options.Config = None,
     no_config: options.NoConfig = False,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    memory: options.Memory = None,
     exit_zero: options.ExitZero = False,
     debug: options.Debug = False,
 ) -> None:
     """Write the report of a run: one file, readable offline, without JavaScript, and on paper."""
+    from auditor.ingest.locations import resolve_all, resolve_one
+
     files = _files(output or [])
+    place: Path | None = None
     if earlier is not None:
-        declared = (warmup, target_rate, host, rules, config)
+        declared = (warmup, target_rate, host, rules, config, jobs, scheduler, memory)
         if target or no_config or any(one is not None for one in declared):
             raise AuditError(
                 "an earlier report holds its own run and policy",
                 where="--from",
                 mend="leave out TARGET and the options about the run",
             )
-        found = _earlier(earlier)
+        place = resolve_one(earlier)
+        found = _earlier(place)
     else:
         if not target:
             raise AuditError("no run is named", mend="name its folder, or an earlier report with --from")
-        found = _audited(
-            target, host or [], rules or [], config, no_config, _overrides(warmup, target_rate), debug
-        )
-    _write(files, found, earlier)
+        overrides: dict[str, tuple[object, str]] = {
+            "warmup": (warmup, "--warmup"),
+            "target_rate": (target_rate, "--target-rate"),
+        }
+        at_work = reading.workers(jobs, scheduler, memory)
+        targets, hosts = resolve_all(target), resolve_all(host or [])
+        found = _audited(Asked(targets, hosts, rules or [], config, no_config, overrides, at_work), debug)
+    _write(files, found, place)
     raise typer.Exit(0 if exit_zero else _exit_code(found["result"]))
 
 
@@ -82,24 +101,10 @@ def _files(paths: list[Path]) -> list[tuple[str, Path]]:
     return found
 
 
-def _overrides(warmup: str | None, target_rate: str | None) -> dict[str, tuple[object, str]]:
-    return {"warmup": (warmup, "--warmup"), "target_rate": (target_rate, "--target-rate")}
-
-
-def _audited(
-    targets: list[Path],
-    hosts: list[Path],
-    rules: list[Path],
-    config: Path | None,
-    no_config: bool,
-    overrides: dict[str, tuple[object, str]],
-    debug: bool,
-) -> dict[str, Any]:
+def _audited(asked: Asked, debug: bool) -> dict[str, Any]:
     from auditor.report.model import model
 
-    result = run_audit(
-        targets, hosts=hosts, extra_rules=rules, config=config, no_config=no_config, overrides=overrides
-    )
+    result = run_audit(asked)
     if debug:
         show_tracebacks(result)
     return model(result)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from auditor.cli import options
 from auditor.errors import AuditError
 
 
@@ -15,7 +15,7 @@ def rule(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Rule ids, prefixes or families.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List all rules, a line each.")] = False,
-    rules: Annotated[list[Path] | None, typer.Option(help="A folder with rules of your own.")] = None,
+    rules: options.Rules = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """Explain a rule: what it checks, why, how it is computed, how to fix it, when it is wrong."""

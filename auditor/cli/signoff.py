@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auditor.cli import options
-from auditor.cli.lint import run_audit
+from auditor.cli import options, reading
+from auditor.cli.run import Asked, run_audit
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
@@ -19,13 +20,19 @@ if TYPE_CHECKING:
 
 def signoff(
     target: Annotated[
-        list[Path],
-        typer.Argument(help="The run's folder, or several generators' folders.", show_default=False),
+        list[str],
+        typer.Argument(
+            help="The run's folder, or several generators' folders: paths, URLs or patterns.",
+            show_default=False,
+        ),
     ],
     by: Annotated[str, typer.Option("--by", help="Who signs off.", show_default=False)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write it.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="Where to write it.", show_default=False, callback=options.on_disk),
+    ],
     report: Annotated[
-        Path | None, typer.Option(help="The run's report: it is compared and signed too.", show_default=False)
+        str | None, typer.Option(help="The run's report: it is compared and signed too.", show_default=False)
     ] = None,
     warmup: options.Warmup = None,
     target_rate: options.TargetRate = None,
@@ -33,10 +40,14 @@ def signoff(
     rules: options.Rules = None,
     config: options.Config = None,
     no_config: options.NoConfig = False,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    memory: options.Memory = None,
     debug: options.Debug = False,
 ) -> None:
     """Sign a VALID run off; refuse any other, naming the rules in the way."""
     from auditor.engine.loader import rules_digest
+    from auditor.ingest.locations import resolve_all, resolve_one
     from auditor.output.files import write_whole
     from auditor.output.words import plain
     from auditor.signoff.refusal import refusal
@@ -44,17 +55,21 @@ def signoff(
 
     if not by.strip():
         raise AuditError("nobody signs", where="--by", mend="name who signs off")
-    if report is not None and not report.is_file():
-        raise AuditError("no such report", where=str(report))
+    page = resolve_one(report) if report is not None else None
+    if page is not None and not page.is_file():
+        raise AuditError("no such report", where=str(page))
+    hosts = resolve_all(host or [])
     given = {
         "warmup": warmup,
         "targetRate": target_rate,
-        "hosts": [path.name for path in host or []],
+        "hosts": [path.name for path in hosts],
         "rules": [path.name for path in rules or []],
         "noConfig": no_config,
     }
-    result = audit_to_sign(target, host or [], rules or [], config, given)
-    lint = lint_beside(report, result, rules or [])
+    at_work = reading.workers(jobs, scheduler, memory)
+    asked = Asked(resolve_all(target), hosts, rules or [], config, workers=at_work)
+    result = audit_to_sign(asked, given)
+    lint = lint_beside(page, result, rules or [])
     refused = refusal(result, lint)
     if refused is not None:
         typer.echo(plain(f"refused: {refused.headline}; nothing was written", 2000))
@@ -72,25 +87,18 @@ def signoff(
     typer.echo(f"wrote {plain(str(output))} (unsigned: digests, no signature)")
 
 
-def audit_to_sign(
-    targets: list[Path],
-    hosts: list[Path],
-    rules: list[Path],
-    config: Path | None,
-    given: dict[str, Any],
-) -> Audit:
+def audit_to_sign(asked: Asked, given: dict[str, Any]) -> Audit:
     """The audit of a sign-off: with the options that it records, and with the declarations required."""
     return run_audit(
-        targets,
-        hosts=hosts,
-        extra_rules=rules,
-        config=config,
-        no_config=bool(given.get("noConfig")),
-        overrides={
-            "warmup": (given.get("warmup"), "--warmup"),
-            "target_rate": (given.get("targetRate"), "--target-rate"),
-            "signing": (True, "signoff"),
-        },
+        replace(
+            asked,
+            no_config=bool(given.get("noConfig")),
+            overrides={
+                "warmup": (given.get("warmup"), "--warmup"),
+                "target_rate": (given.get("targetRate"), "--target-rate"),
+                "signing": (True, "signoff"),
+            },
+        )
     )
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auditor.cli import options
+from auditor.cli import options, reading
+from auditor.cli.run import Asked
 from auditor.cli.signoff import audit_to_sign, lint_beside
 from auditor.errors import AuditError
 
@@ -18,55 +19,60 @@ if TYPE_CHECKING:
 
 
 def verify(
-    signoff: Annotated[Path, typer.Argument(help="The sign-off.", show_default=False)],
+    signoff: Annotated[str, typer.Argument(help="The sign-off.", show_default=False)],
     run: Annotated[
-        list[Path], typer.Option(help="The run that was signed off. Repeatable.", show_default=False)
+        list[str],
+        typer.Option(
+            help="The run that was signed off: a path, URL or pattern. Repeatable.", show_default=False
+        ),
     ],
     report: Annotated[
-        Path | None, typer.Option(help="The report that was signed too.", show_default=False)
+        str | None, typer.Option(help="The report that was signed too.", show_default=False)
     ] = None,
     host: options.Host = None,
     rules: options.Rules = None,
     config: options.Config = None,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    memory: options.Memory = None,
     debug: options.Debug = False,
 ) -> None:
     """Verify a sign-off: inputs, report, verdict, header, rules, waivers and policy, all recomputed."""
+    from auditor.ingest.locations import resolve_all, resolve_one
     from auditor.output.words import plain
     from auditor.signoff.verify import NoStatement, read
 
-    if not signoff.is_file():
-        raise AuditError("no such sign-off", where=str(signoff))
-    for path in (*run, *([report] if report is not None else [])):
+    file = resolve_one(signoff)
+    if not file.is_file():
+        raise AuditError("no such sign-off", where=str(file))
+    runs, hosts = resolve_all(run), resolve_all(host or [])
+    page = resolve_one(report) if report is not None else None
+    for path in (*runs, *([page] if page is not None else [])):
         if not path.exists():
             raise AuditError("no such file or folder", where=str(path))
     try:
-        stated = read(signoff.read_bytes())
+        stated = read(file.read_bytes())
     except NoStatement as error:
-        typer.echo(f"NOT VERIFIED  {plain(str(signoff))}")
+        typer.echo(f"NOT VERIFIED  {plain(str(file))}")
         typer.echo(f"  statement: {plain(str(error))}")
         raise typer.Exit(1) from None
-    differences = [*stated.differences, *_recomputed(stated, run, report, host or [], rules or [], config)]
+    at_work = reading.workers(jobs, scheduler, memory)
+    asked = Asked(runs, hosts, rules or [], config, workers=at_work)
+    differences = [*stated.differences, *_recomputed(stated, asked, page)]
     if differences:
-        typer.echo(f"NOT VERIFIED  {plain(str(signoff))}, unsigned")
+        typer.echo(f"NOT VERIFIED  {plain(str(file))}, unsigned")
         for one in differences:
             typer.echo(f"  {plain(one.what, 200)}: {plain(one.said)}")
         raise typer.Exit(1)
     predicate = stated.statement["predicate"]
     typer.echo(
-        f"VERIFIED  {plain(str(signoff))}: {predicate['verdictWords']}, {predicate['result']}, signed off by "
+        f"VERIFIED  {plain(str(file))}: {predicate['verdictWords']}, {predicate['result']}, signed off by "
         f"{plain(stated.signed.by, 200)} at {plain(stated.signed.time)}, unsigned"
     )
     typer.echo(f"  {len(stated.statement['subject'])} files have the digests that were signed")
 
 
-def _recomputed(
-    stated: Read,
-    run: list[Path],
-    report: Path | None,
-    hosts: list[Path],
-    rules: list[Path],
-    config: Path | None,
-) -> list[Difference]:
+def _recomputed(stated: Read, asked: Asked, report: Path | None) -> list[Difference]:
     from auditor.engine.loader import rules_digest
     from auditor.signoff.refusal import refusal
     from auditor.signoff.statement import build
@@ -77,14 +83,14 @@ def _recomputed(
     found += inputs_now(stated.reports, reports, "report")
     found += expired(stated.statement, datetime.datetime.now(datetime.UTC).date())
     try:
-        result = audit_to_sign(run, hosts, rules, config, dict(stated.signed.options))
+        result = audit_to_sign(asked, dict(stated.signed.options))
     except AuditError as error:
-        there = {name: sha256 for name in stated.inputs if (sha256 := _digest(name, run)) is not None}
+        there = {name: sha256 for name in stated.inputs if (sha256 := _digest(name, asked.targets)) is not None}
         found += inputs_now(stated.inputs, there)
         return [*found, Difference("run", f"it cannot be audited: {error}")]
     found += inputs_now(stated.inputs, {s.path: s.sha256 for s in result.evidence.sources})
-    lint = lint_beside(report, result, rules)
-    now = build(result, lint, stated.signed, rules_digest(rules))
+    lint = lint_beside(report, result, asked.rules)
+    now = build(result, lint, stated.signed, rules_digest(asked.rules))
     if (refused := refusal(result, lint)) is not None:
         found.append(Difference("sign-off", f"it would be refused: {refused.headline}"))
     found += other_rules(stated.statement, now)

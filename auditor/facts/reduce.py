@@ -113,15 +113,25 @@ class SampleReducer:
             return
         self._add_series(*_counted(batch, len(self._tables.metrics), len(self._tables.tagsets)))
         self._seconds.append(_spans(batch.time_ns))
-        size_bytes = 0
-        for index in np.flatnonzero(np.bincount(batch.metric)):
-            name = self._tables.metrics[index]
-            if not self._keeps(name):
-                continue
-            rows = np.flatnonzero(batch.metric == index)
-            piece = Piece(batch.time_ns[rows], _once(batch.value[rows]), self._narrow(batch.tagset[rows]))
-            self._kept.setdefault(name, []).append(piece)
+        found = np.flatnonzero(np.bincount(batch.metric, minlength=len(self._tables.metrics)))
+        kept = [index for index in found.tolist() if self._keeps(self._tables.metrics[index])]
+        if not kept:
+            return
+        # By metric, in the order they came: a stable sort of two-byte integers is a radix sort.
+        is_kept = np.zeros(len(self._tables.metrics), dtype=bool)
+        is_kept[kept] = True
+        rows = np.flatnonzero(is_kept[batch.metric])
+        metric = batch.metric[rows]
+        order = np.argsort(metric.astype(np.uint16) if len(is_kept) <= 1 << 16 else metric, kind="stable")
+        rows = rows[order]
+        time_ns, tagset = batch.time_ns[rows], self._narrow(batch.tagset[rows])
+        ends = np.searchsorted(metric[order], kept, side="right").tolist()
+        start = size_bytes = 0
+        for index, end in zip(kept, ends, strict=True):
+            piece = Piece(time_ns[start:end], _once(batch.value[rows[start:end]]), tagset[start:end])
+            self._kept.setdefault(self._tables.metrics[index], []).append(piece)
             size_bytes += piece.size_bytes
+            start = end
         if not self._spill.take(size_bytes):
             self._move_out()
 

@@ -117,11 +117,15 @@ class Blocks:
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuilt, (self._path, self._made_of)
 
-    def __iter__(self) -> Iterator[Block]:
+    def begin(self) -> None:
+        """Read ahead from now on; iterating begins it too."""
         with self._begin:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="read points", daemon=True)
                 self._thread.start()
+
+    def __iter__(self) -> Iterator[Block]:
+        self.begin()
         ended = False
         try:
             while (item := self._ready.get()) is not None:
@@ -136,7 +140,8 @@ class Blocks:
         finally:
             if not ended:
                 self._stop.set()
-                self._thread.join()
+                if self._thread is not None:
+                    self._thread.join()
 
     # --- in the thread -----------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -33,6 +32,7 @@ from auditor.ingest.k6.console import looks_like_console, read_console, strip_an
 from auditor.ingest.k6.options import read_options
 from auditor.ingest.k6.points_csv import CsvPoints
 from auditor.ingest.k6.points_json import JsonPoints
+from auditor.ingest.k6.points_parquet import ParquetPoints
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
 from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary, read_totals
 from auditor.ingest.redact import Redactor
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+CONSOLE_WITHIN = "with console text in it"
+"""The note on a points file that k6 wrote to its standard output."""
 _EVIDENCE_MEND = "name the folder that holds k6.json.gz, console.txt, inspect.json and the host metrics"
 
 
@@ -71,11 +73,12 @@ class _Reading:
     redactor: Redactor = field(default_factory=Redactor)
 
 
-def read_run(targets: Sequence[Path], hosts: Sequence[Path] = ()) -> Evidence:
+def read_run(targets: Sequence[Path], hosts: Sequence[Path] = (), redactor: Redactor | None = None) -> Evidence:
     """Read everything in the target folders (or files) into one Evidence.
 
     One folder is a run; sub-folders with points of their own are its generators; several targets are the
-    generators of one run. ``hosts`` are host-metric files that cover all generators.
+    generators of one run. ``hosts`` are host-metric files that cover all generators. ``redactor`` says what is
+    masked; by default all secrets are.
 
     Raises:
         AuditError: if a target does not exist, holds no evidence of a run, or holds more than one run.
@@ -85,7 +88,7 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = ()) -> Evidence:
             raise AuditError("no such file or folder", where=str(target))
         if not target.is_file() and not target.is_dir():
             raise AuditError("neither a file nor a folder", where=str(target))
-    reading = _Reading()
+    reading = _Reading(redactor=redactor or Redactor())
     shared: list[HostSeries] = []
     if len(targets) == 1:
         folders, shared = _one_target(targets[0], reading)
@@ -276,9 +279,10 @@ def _points(folder: _Folder, reading: _Reading) -> tuple[PointsSource, bool, Pat
     found = folder.of("points")
     if not found:
         return None
-    in_json = [entry for entry in found if not entry[2].csv]
+    copies = [entry for entry in found if entry[2].copy]
     in_csv = [entry for entry in found if entry[2].csv]
-    for same_format in (in_json, in_csv):
+    in_json = [entry for entry in found if not entry[2].copy and not entry[2].csv]
+    for same_format in (in_json, in_csv, copies):
         for other, other_label, _ in same_format[1:]:
             first, label, _ = same_format[0]
             if _content_digest(other) != _content_digest(first):
@@ -286,14 +290,20 @@ def _points(folder: _Folder, reading: _Reading) -> tuple[PointsSource, bool, Pat
             reading.ignored.append(Ignored(other_label, f"the same points as {label}"))
     if in_json and in_csv:
         _same_run(in_json[0], in_csv[0], reading)
-    first, label, what = (in_json or in_csv)[0]
+    if copies and (in_json or in_csv):
+        _copy_of(copies[0], [*in_json, *in_csv], reading)
+    first, label, what = (in_json or in_csv or copies)[0]
+    if what.copy:
+        copy = ParquetPoints(first, label, reading.redactor)
+        _used(reading, first, label, what, folder.name, copy.made_of, digest=copy.sha256)
+        return copy, False, first
     mixed = not what.csv and looks_like_console(streams.decode(streams.head(first)))
     source: PointsSource
     if what.csv:
         source = CsvPoints(first, label, reading.redactor)
     else:
         source = JsonPoints(first, label, pretty=what.pretty, mixed=mixed, redactor=reading.redactor)
-    note = "with console text in it" if mixed else ""
+    note = CONSOLE_WITHIN if mixed else ""
     _used(reading, first, label, what, folder.name, note, digest=source.sha256)
     return source, mixed, first
 
@@ -306,6 +316,19 @@ def _same_run(
     if why:
         raise _two_runs(in_json[1], in_csv[1], f"that are not of one run ({why})", in_json[0])
     reading.ignored.append(Ignored(in_csv[1], f"the same run as {in_json[1]} (JSON is used)"))
+
+
+def _copy_of(
+    copy: tuple[Path, str, Recognised], originals: Sequence[tuple[Path, str, Recognised]], reading: _Reading
+) -> None:
+    """A copy beside its original is not needed: the original says at least as much."""
+    path, label, _ = copy
+    made_of = ParquetPoints(path, label).about.original
+    for original, original_label, _ in originals:
+        if original.stat().st_size == made_of.size_bytes and FileDigest(original).hex() == made_of.sha256:
+            reading.ignored.append(Ignored(label, f"a columnar copy of {original_label}"))
+            return
+    raise _two_runs(originals[0][1], label, "of which neither was made of the other", path)
 
 
 def _two_runs(label: str, other_label: str, how: str, path: Path) -> AuditError:
@@ -357,7 +380,7 @@ def _used(
         Source(
             path=label,
             digest=digest or FileDigest(path),
-            size_bytes=os.stat(path).st_size,
+            size_bytes=path.stat().st_size,
             format=what.label,
             generator=generator,
             note=note,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from auditor.ingest import streams
 from auditor.ingest.host.plain_csv import looks_like_host_csv
 from auditor.ingest.host.sadf_json import looks_like_sadf
-from auditor.ingest.k6 import points_csv
+from auditor.ingest.k6 import points_csv, points_parquet
 from auditor.ingest.k6.archive import Archive, UnusableArchive, is_tar, looks_like_metadata, open_tar
 from auditor.ingest.k6.console import looks_like_console, strip_ansi
 from auditor.ingest.k6.logs import looks_like_log
@@ -71,6 +71,8 @@ class Recognised:
     """Points whose objects span several lines."""
     csv: bool = False
     """Points in k6's CSV, not its JSON."""
+    copy: bool = False
+    """Points in a columnar copy of either."""
 
 
 def sniff(path: Path) -> Recognised:
@@ -78,6 +80,8 @@ def sniff(path: Path) -> Recognised:
     data = streams.head(path)
     if not data.strip():
         return _empty(path)
+    if points_parquet.is_parquet(data):
+        return _parquet(path)
     start = streams.decode(data)
     if code := re.fullmatch(r"\s*(-?\d{1,3})\s*", start):
         if _CODE_NAME.search(path.name) and len(data) < 16:
@@ -183,6 +187,14 @@ def _textual(path: Path, start: str) -> Recognised:
     if plain.lstrip().startswith("<"):
         return _other("a page or markup, not evidence of a run")
     return _other("no known format")
+
+
+def _parquet(path: Path) -> Recognised:
+    if streams.is_compressed(path):
+        return _other("a compressed Parquet file: unpack it")
+    if not points_parquet.may_be_copy(path):
+        return _other("a Parquet file that k6-audit did not write")
+    return Recognised("points", "columnar copy of k6 points", copy=True)
 
 
 def _tar(path: Path) -> Recognised:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 def parse_outputs(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, Path]]:
@@ -33,16 +34,27 @@ def parse_outputs(given: Sequence[str], formats: Sequence[str]) -> list[tuple[st
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write beside the target and rename, so that no half-written file is ever seen.
+    """Write a text, or nothing.
+
+    Raises:
+        AuditError: if it cannot be written.
+    """
+    with whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A file beside the target, to be written: renamed at the end, so that nothing half-written is ever seen.
 
     Raises:
         AuditError: if it cannot be written.
     """
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            yield Path(temporary)
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(temporary, 0o666 & ~umask)
@@ -51,4 +63,4 @@ def write_whole(path: Path, text: str) -> None:
             os.unlink(temporary)
             raise
     except OSError as error:
-        raise AuditError(f"cannot be written: {error.strerror}", where=str(path)) from error
+        raise AuditError(f"cannot be written: {error.strerror or error}", where=str(path)) from error

@@ -16,7 +16,7 @@ from tests.builder import Answer, Run, Scenario
 from tests.conftest import ROOT
 
 COMMAND = Path(sys.executable).parent / "k6-audit"
-HEAVY = ("pandas", "pyarrow", "scipy", "numpy", "numba", "pydantic")
+HEAVY = ("pandas", "pyarrow", "scipy", "numpy", "numba", "pydantic", "upath", "fsspec", "distributed")
 
 
 def run(*arguments: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auditor.evidence import MetricDefinition, PartReport, PointBatch, PointTables
+from auditor.evidence import MetricBatch, MetricDefinition, PartReport, PointBatch, PointTables
 from auditor.facts import reduce, samples
 from auditor.facts.reduce import NS_PER_S, Reduced, SampleReducer
 from auditor.facts.samples import GeneratorSamples
+from auditor.facts.spill import Spill
 
 METRICS = ["http_req_duration", "http_req_blocked", "iterations", "data_sent", "mine", "limited"]
 KEPT = {"http_req_duration", "http_req_blocked", "iterations", "limited"}
@@ -100,6 +102,53 @@ def test_any_split_into_batches_and_workers(every: list[Row], cuts: list[int], s
     found = merged(*(reducer.result(PartReport()) for reducer in reducers))
     # "00" sorts between "0" and "1": what follows it has moved by one.
     check(found, [(*row[:3], row[3] + (row[3] > 0)) for row in every])
+
+
+def of_one_metric(metric: int, time_ns: Any, tagset: Any, value: Any, asked: list[int]) -> MetricBatch:
+    def read() -> Any:
+        asked.append(metric)
+        return value
+
+    return MetricBatch(metric, time_ns, tagset, read)
+
+
+@settings(max_examples=200, deadline=None)
+@given(rows, st.integers(1, 20), st.booleans(), st.sampled_from([None, 0, 200]))
+def test_batches_of_one_metric(every: list[Row], size: int, shared: bool, memory: int | None) -> None:
+    """Metrics with the same stamps and tag sets, in the same arrays or not; nothing asks for values in vain."""
+    reducer = SampleReducer(tables(), spill=Spill(memory))
+    asked: list[int] = []
+    for start in range(0, len(every), size):
+        one = batch(every[start : start + size])
+        for metric in range(len(METRICS)):
+            arrays = (one.time_ns, one.tagset) if shared else (one.time_ns.copy(), one.tagset.copy())
+            reducer.add(of_one_metric(metric, *arrays, one.value, asked))
+    found = merged(reducer.result(PartReport()))
+    check(found, [(metric, *row[1:]) for row in every for metric in range(len(METRICS))])
+    assert {METRICS[metric] for metric in asked} <= KEPT
+
+
+def test_batches_of_one_metric_whose_tag_sets_grow_beyond_two_bytes() -> None:
+    known = tables(70_000)
+    reducer = SampleReducer(known, spill=Spill(0))
+    later = known.tagsets[10:]
+    del known.tagsets[10:]
+    every: list[Row] = []
+    for ids in ([1, 2, 3], [9, 69_999], [4, 5]):
+        if max(ids) > 9:
+            known.tagsets += later
+        these: list[Row] = [(0, i, float(i), i) for i in ids]
+        one = batch(these)
+        reducer.add(of_one_metric(0, one.time_ns, one.tagset, one.value, []))
+        every += these
+    check(merged(reducer.result(PartReport())), every)
+
+
+def test_all_metrics_are_kept_if_all_are_asked_for() -> None:
+    reducer = SampleReducer(tables(), None)
+    reducer.add(batch([(metric, 1, 1.0, 0) for metric in range(len(METRICS))]))
+    found = reducer.result(PartReport())
+    assert (set(found.kept), found.passed_over) == (set(METRICS), frozenset())
 
 
 def test_many_series_are_folded_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:

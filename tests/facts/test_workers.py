@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +27,9 @@ from auditor.ingest.k6 import points_file
 from auditor.ingest.k6.points_csv import CsvPoints
 from auditor.ingest.k6.points_json import JsonPoints
 from tests.builder import Run, Scenario
+from tests.conftest import ROOT
+from tests.dask_cluster import Dask, cluster
 
-ROOT = Path(__file__).parents[2]
 LIMITED = (
     '{"type":"Metric","data":{"name":"mine","type":"trend","contains":"time","thresholds":["p(95)<500"],'
     '"submetrics":null},"metric":"mine"}'
@@ -225,55 +225,10 @@ def test_no_room_for_the_files_is_said_and_leaves_nothing(tmp_path: Path) -> Non
 # --- a real cluster -----------------------------------------------------------------------------------------
 
 
-@dataclass
-class Dask:
-    address: str
-    processes: dict[str, subprocess.Popen[bytes]]
-
-
-def started(*command: str, log: Path) -> subprocess.Popen[bytes]:
-    with log.open("wb") as file:
-        return subprocess.Popen(
-            [sys.executable, "-m", *command],
-            stdout=file,
-            stderr=file,
-            cwd=log.parent,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s"},
-        )
-
-
-def until(condition: object, what: str, log: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, f"{what}\n{log.read_text()}"
-        time.sleep(0.1)
-
-
 @pytest.fixture
 def dask(tmp_path: Path) -> Iterator[Dask]:
-    pytest.importorskip("distributed", reason="the extra `distributed` is not installed")
-    folder = tmp_path / "dask"
-    folder.mkdir()
-    log, where = folder / "scheduler.log", folder / "scheduler.json"
-    arguments = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(where))
-    processes = {"scheduler": started("distributed.cli.dask_scheduler", *arguments, log=log)}
-    try:
-        until(where.exists, "no scheduler", log)
-        import json
-
-        address = json.loads(where.read_text())["address"]
-        for name in ("one", "two"):
-            arguments = (address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--name", name)
-            processes[name] = started("distributed.cli.dask_worker", *arguments, log=folder / f"{name}.log")
-        for name in ("one", "two"):
-            log = folder / f"{name}.log"
-            until(lambda log=log: b"Registered to" in log.read_bytes(), "no worker", log)
-        yield Dask(address, processes)
-    finally:
-        for process in processes.values():
-            process.kill()
-        for process in processes.values():
-            process.wait(10)
+    with cluster(tmp_path / "dask") as found:
+        yield found
 
 
 @pytest.mark.usefixtures("small")

@@ -117,3 +117,40 @@ def test_a_row_whose_interval_cannot_be_read_is_left_out_and_said(tmp_path: Path
     assert found.interval_s.tolist() == [1.0, 1.0]
     assert (found.stamp_ns // 10**9 % 60).tolist() == [0, 5]
     assert found.notes == ("4 rows without a stamp, an interval or a CPU figure left out",)
+
+
+cells = st.sampled_from(["1", "30.5", "-1", "1e2", "0", "nan", "", " 7", "x", '"8"', "101", "1.5.2", "1_0"])
+times = st.sampled_from(
+    ["2026-11-29T12:00:00Z", "2026-11-29T12:00:01.5Z", "2026-02-30T12:00:00Z", "1795989600", "2026-11-29T12:00:02+01:00", "", "x"]
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.tuples(times, cells, cells), min_size=1, max_size=6),
+    st.sampled_from(["\n", "\r\n"]),
+    st.booleans(),
+)
+def test_a_plain_table_is_read_without_pandas_as_with_it(
+    rows: list[tuple[str, str, str]], end: str, bom: bool
+) -> None:
+    from auditor.ingest.host import plain_csv
+
+    text = end.join(["timestamp,cpu_busy_percent,mem_used_percent", *(",".join(row) for row in rows), ""])
+    text = "\ufeff" + text if bom else text
+    quick = plain_csv._plain_table(text)
+    if quick is None:
+        return
+    stamps, numbers = plain_csv._any_table(text)
+    assert quick[0].tolist() == stamps.tolist()
+    assert list(quick[1]) == list(numbers)
+    for name, values in numbers.items():
+        assert quick[1][name].tobytes() == values.tobytes()
+
+
+def test_the_tables_of_the_sample_runs_need_no_pandas() -> None:
+    from auditor.ingest.host import plain_csv
+
+    found = sorted((Path(__file__).parents[2] / "sample_runs").glob("**/host.csv"))
+    assert found
+    assert all(plain_csv._plain_table(path.read_text()) is not None for path in found)

@@ -18,6 +18,12 @@ REQUIRED = ("timestamp", "cpu_busy_percent")
 _CORE = re.compile(r"cpu(\d+)_busy_percent$")
 MOST_PERCENT = 100.5
 """A share of all cores; half a percent for rounding."""
+_PLAIN = re.compile(r"[-+0-9.e,:TZ\n]*")
+_UTC = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z", re.ASCII)
+_Table = tuple[
+    np.ndarray[tuple[int], np.dtype[np.int64]], dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]
+]
+"""Stamps (−1 where one cannot be read), and the other columns by name."""
 _EPOCH_NS = ((1e17, 1), (1e14, 1_000), (1e11, 1_000_000), (0.0, 1_000_000_000))
 
 
@@ -27,24 +33,12 @@ def looks_like_host_csv(text: str) -> bool:
 
 
 def read_host_csv(text: str, path: str) -> HostSeries:
-    """Read the table with pandas; rows without a stamp, an interval or a CPU figure are left out and said.
+    """Read the table; rows without a stamp, an interval or a CPU figure are left out and said.
 
     Raises:
         UnusableHost: if no usable row is left, or the times name no zone.
     """
-    import pandas as pd
-
-    try:
-        table = pd.read_csv(io.StringIO(text.lstrip("\ufeff")), skipinitialspace=True, dtype=str)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise UnusableHost(f"not a table: {error}") from error
-    table.columns = [str(name).strip() for name in table.columns]
-    stamps = _stamps_ns(table["timestamp"])
-    numbers = {
-        name: pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
-        for name in table.columns
-        if name != "timestamp"
-    }
+    stamps, numbers = _plain_table(text) or _any_table(text)
     busy = numbers["cpu_busy_percent"]
     usable = (stamps >= 0) & (busy >= 0) & (busy <= MOST_PERCENT)  # NaN is neither
     if "interval_s" in numbers:
@@ -78,6 +72,43 @@ def read_host_csv(text: str, path: str) -> HostSeries:
         swap_in_pages_per_s=column("swap_in_pages_per_s"),
         notes=(f"{lost} rows without a stamp, an interval or a CPU figure left out",) if lost else (),
     )
+
+
+def _plain_table(text: str) -> _Table | None:
+    """A table of which every cell is there and plain: numbers, and times in UTC. None if it is any other.
+
+    What a recorder writes is of this kind, and importing pandas would cost more than all else of a small run.
+    """
+    head, _, body = text.lstrip("\ufeff").partition("\n")
+    names = [name.strip() for name in head.split(",")]
+    rows = [line.split(",") for line in body.splitlines()]
+    if not _PLAIN.fullmatch(body) or len({*names}) < len(names) or {len(row) for row in rows} != {len(names)}:
+        return None
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    texts = columns.pop("timestamp", ("",))
+    if not all(_UTC.fullmatch(one) for one in texts):
+        return None
+    try:
+        stamps = np.array([one[:-1] for one in texts], dtype="datetime64[ns]").astype(np.int64)
+        return stamps, {name: np.array([float(v) for v in values]) for name, values in columns.items()}
+    except ValueError:
+        return None
+
+
+def _any_table(text: str) -> _Table:
+    """The same of any table, by pandas: quotes, gaps, times of every form."""
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(io.StringIO(text.lstrip("\ufeff")), skipinitialspace=True, dtype=str)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise UnusableHost(f"not a table: {error}") from error
+    table.columns = [str(name).strip() for name in table.columns]
+    return _stamps_ns(table["timestamp"]), {
+        name: pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=np.float64)
+        for name in table.columns
+        if name != "timestamp"
+    }
 
 
 def _stamps_ns(column: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

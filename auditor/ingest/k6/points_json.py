@@ -146,6 +146,7 @@ class JsonPart:
 
         A batch is valid until the next one is asked for.
         """
+        self._blocks.begin()  # while the scanner is loaded
         self._scanner = _scanner(self._use)
         for block in self._blocks:
             if not block.tail:

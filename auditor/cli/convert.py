@@ -1,0 +1,90 @@
+"""`k6-audit convert RUN -o run.parquet`: a columnar copy of a run's points, which is read in their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from auditor.cli import options, reading
+from auditor.errors import AuditError
+
+if TYPE_CHECKING:
+    from auditor.evidence import Evidence
+    from auditor.ingest.k6.points_file import PointsFile
+
+SUFFIX = ".parquet"
+
+
+def convert(
+    target: Annotated[str, typer.Argument(help="The run's folder, or its points file.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Where to write: run.parquet.", show_default=False, callback=options.on_disk
+        ),
+    ],
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    memory: options.Memory = None,
+    debug: options.Debug = False,
+) -> None:
+    """Write a copy of a run's points that takes a fraction of the space and time: Parquet, for any tool."""
+    from auditor.ingest.bundle import read_run
+    from auditor.ingest.locations import resolve_one
+    from auditor.ingest.redact import Redactor, Verbatim
+    from auditor.output.parquet import copy_points
+    from auditor.output.words import plain
+
+    if output.suffix.lower() != SUFFIX:
+        raise AuditError(f"{str(output)!r} has no known suffix", where="--output", mend=f"use {SUFFIX}")
+    at_work = reading.workers(jobs, scheduler, memory)
+    place = resolve_one(target)
+    # Secrets stay in: the copy says what the original says, and what reads it masks them as it would there.
+    evidence = read_run([place], redactor=Verbatim())
+    source = _points(evidence, place)
+    if output.exists() and output.samefile(source.file):
+        raise AuditError("it is the points file itself", where=str(output), mend="name another file")
+    with reading.progress(at_work):
+        points = copy_points(source, _format(evidence, source), output, at_work)
+    before, after = source.size_bytes, output.stat().st_size
+    name = Redactor().text(source.path)
+    sizes = f"{_size(before)} as {_size(after)} (ratio {before / after:.1f})"
+    typer.echo(plain(f"wrote {output}: {points:,} samples of {name}, {sizes}"))
+
+
+def _points(evidence: Evidence, target: Path) -> PointsFile:
+    """The one points file that can be converted."""
+    from auditor.ingest.bundle import CONSOLE_WITHIN
+    from auditor.ingest.k6.points_file import PointsFile
+    from auditor.ingest.k6.points_parquet import ParquetPoints
+
+    found = [(g.name, g.points) for g in evidence.generators if g.points is not None]
+    if not found:
+        raise AuditError("there are no points here", where=str(target), mend="name the folder with k6.json.gz")
+    if len(found) > 1:
+        raise AuditError(
+            f"{len(found)} generators: {', '.join(name for name, _ in found)}",
+            where=str(target),
+            mend=f"convert each by itself, for example {target / found[0][0]}",
+        )
+    ((_, source),) = found
+    if isinstance(source, ParquetPoints):
+        raise AuditError("it is a columnar copy already", where=source.path)
+    if any(one.path == source.path and one.note == CONSOLE_WITHIN for one in evidence.sources):
+        raise AuditError(
+            "there is console text in it, for which a copy has no place",
+            where=source.path,
+            mend="put the lines that begin with { into a file of their own, and the others beside it",
+        )
+    assert isinstance(source, PointsFile)
+    return source
+
+
+def _format(evidence: Evidence, source: PointsFile) -> str:
+    return next(one.format for one in evidence.sources if one.path == source.path)
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:,.1f} MB" if size_bytes >= 100_000 else f"{size_bytes:,} bytes"
