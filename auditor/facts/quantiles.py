@@ -81,8 +81,8 @@ def interval_ranks(n: int, p: float) -> tuple[int, int] | None:
 
     alpha = (1 - CONFIDENCE) / 2
     # l − 1 is the largest k with P(B ≤ k) ≤ 2.5 %; u − 1 the smallest with P(B > k) ≤ 2.5 %.
-    below = [k for k in _around(bdtrik(alpha, n, p), n) if _at_most(k, n, p) <= alpha]
-    above = [k for k in _around(bdtrik(1 - alpha, n, p), n) if 1 - _at_most(k, n, p) <= alpha]
+    below = [k for k in _around(float(bdtrik(alpha, n, p)), n) if _at_most(k, n, p) <= alpha]
+    above = [k for k in _around(float(bdtrik(1 - alpha, n, p)), n) if 1 - _at_most(k, n, p) <= alpha]
     if not below or not above:
         return None
     low, high = below[-1] + 1, above[0] + 1

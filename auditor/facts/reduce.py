@@ -111,24 +111,29 @@ class SampleReducer:
             return
         if not len(batch.metric):
             return
-        self._add_series(*_counted(batch, len(self._tables.metrics), len(self._tables.tagsets)))
+        metrics = len(self._tables.metrics)
+        pairs, counts = _counted(batch, metrics, len(self._tables.tagsets))
+        self._add_series(pairs, counts)
         self._seconds.append(_spans(batch.time_ns))
-        found = np.flatnonzero(np.bincount(batch.metric, minlength=len(self._tables.metrics)))
-        kept = [index for index in found.tolist() if self._keeps(self._tables.metrics[index])]
+        sizes = np.bincount(pairs >> 32, counts).astype(np.int64)  # of metrics; floats count exactly to 2^53
+        kept = [i for i in np.flatnonzero(sizes).tolist() if self._keeps(self._tables.metrics[i])]
         if not kept:
             return
         # By metric, in the order they came: a stable sort of two-byte integers is a radix sort.
-        is_kept = np.zeros(len(self._tables.metrics), dtype=bool)
+        is_kept = np.zeros(metrics, dtype=bool)
         is_kept[kept] = True
-        rows = np.flatnonzero(is_kept[batch.metric])
-        metric = batch.metric[rows]
-        order = np.argsort(metric.astype(np.uint16) if len(is_kept) <= 1 << 16 else metric, kind="stable")
-        rows = rows[order]
-        time_ns, tagset = batch.time_ns[rows], self._narrow(batch.tagset[rows])
-        ends = np.searchsorted(metric[order], kept, side="right").tolist()
+        rows = np.flatnonzero(is_kept.take(batch.metric))
+        metric = batch.metric.take(rows)
+        order = np.argsort(metric.astype(np.uint16) if metrics <= 1 << 16 else metric, kind="stable")
+        rows = rows.take(order)
+        time_ns, tagset = batch.time_ns.take(rows), self._narrow(batch.tagset.take(rows))
+        value = batch.value.take(rows)
         start = size_bytes = 0
-        for index, end in zip(kept, ends, strict=True):
-            piece = Piece(time_ns[start:end], _once(batch.value[rows[start:end]]), tagset[start:end])
+        for index, end in zip(kept, np.cumsum(sizes[kept]).tolist(), strict=True):
+            once = _once(value[start:end])
+            # The others are copied, so that nothing keeps values in memory that are all the same.
+            mine = once if len(once) == 1 else once.copy()
+            piece = Piece(time_ns[start:end], mine, tagset[start:end])
             self._kept.setdefault(self._tables.metrics[index], []).append(piece)
             size_bytes += piece.size_bytes
             start = end
@@ -214,7 +219,9 @@ def _counted(batch: PointBatch, metrics: int, tagsets: int) -> tuple[Ints, Ints]
     if metrics * tagsets > 4 * len(batch.metric) + 65536:
         pairs, counts = np.unique(batch.metric.astype(np.int64) << 32 | batch.tagset, return_counts=True)
         return pairs, counts
-    every = np.bincount(batch.metric.astype(np.int64) * tagsets + batch.tagset)
+    code = np.multiply(batch.metric, tagsets, dtype=np.int64)
+    code += batch.tagset
+    every = np.bincount(code)
     pairs = np.flatnonzero(every)
     return (pairs // tagsets) << 32 | (pairs % tagsets), every[pairs]
 

@@ -12,7 +12,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 GZIP_STEP_BYTES = 256 << 10
 ZSTD_STEP_BYTES = 64 << 10
-PLAIN_STEP_BYTES = 256 << 10
+PLAIN_STEP_BYTES = 1 << 20
 OUTPUT_STEP_BYTES = 1 << 20
 """What is yielded at once, however well the data was compressed."""
 MAX_EXPANSION = 300

@@ -191,12 +191,14 @@ class JsonPart:
         if not len(scanned.value):
             return None, scanned.odd, scanned.odd_line
         tagset = self._tagset_map.take(scanned.tagset, self._scanner.tagsets, self._tagset_id)
-        sound = (tagset >= 0) & np.isfinite(scanned.value)
-        good = slice(None) if sound.all() else sound
-        metric = self._metric_map.take(scanned.metric[good], self._scanner.metrics, self._metric_id)
-        batch = PointBatch(metric, scanned.time_ns[good], scanned.value[good], tagset[good])
-        if isinstance(good, slice):
+        finite = np.isfinite(scanned.value)
+        if tagset.min() >= 0 and finite.all():
+            metric = self._metric_map.take(scanned.metric, self._scanner.metrics, self._metric_id)
+            batch = PointBatch(metric, scanned.time_ns, scanned.value, tagset)
             return batch, scanned.odd, scanned.odd_line
+        sound = (tagset >= 0) & finite
+        metric = self._metric_map.take(scanned.metric[sound], self._scanner.metrics, self._metric_id)
+        batch = PointBatch(metric, scanned.time_ns[sound], scanned.value[sound], tagset[sound])
         odd_line = np.sort(np.concatenate((scanned.odd_line, scanned.line[~sound])))
         data = block.joined()
         ends = np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == 10) + 1
@@ -378,12 +380,11 @@ class _IdMap:
             grown = np.full(2 * len(interned), _UNSEEN, dtype=np.int32)
             grown[: len(self._known)] = self._known
             self._known = grown
-        found: npt.NDArray[np.int32] = self._known[ids]
-        unseen = found == _UNSEEN
-        if unseen.any():
-            for i in np.unique(ids[unseen]).tolist():
+        found: npt.NDArray[np.int32] = self._known.take(ids)
+        if len(found) and found.min() <= _UNSEEN:
+            for i in np.unique(ids[found == _UNSEEN]).tolist():
                 self._known[i] = identify(interned[i])
-            found = self._known[ids]
+            found = self._known.take(ids)
         return found
 
 
