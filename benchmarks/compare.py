@@ -13,6 +13,8 @@ the median is printed. CPU is user and system time of the whole process, start-u
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 import os
 import platform
 import shlex
@@ -22,12 +24,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import datetime
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from auditor.evidence import PointsPart
 
 HERE = Path(__file__).resolve().parent
 RANKS = (0.5, 0.9, 0.95, 0.99)
@@ -43,17 +48,31 @@ class Used(NamedTuple):
 
 
 def reader(path: str) -> int:
-    import numpy as np
-
     from auditor.ingest.k6.points_json import JsonPoints
 
-    source = JsonPoints(Path(path), "k6.json").parts(1, hashed=False)[0]
+    return _grouped(JsonPoints(Path(path), "k6.json").parts(1, hashed=False)[0])
+
+
+def csv_reader(path: str) -> int:
+    from auditor.ingest.k6.points_csv import CsvPoints
+
+    return _grouped(CsvPoints(Path(path), "k6.csv").parts(1, hashed=False)[0])
+
+
+def _grouped(source: PointsPart) -> int:
+    """Samples and exact quantiles per (metric, tags)."""
+    import numpy as np
+
     kept: dict[int, list[Any]] = {}
     for batch in source.batches():
         # By metric first: few, so that what is grouped by tag set later is one small integer.
-        for metric in np.flatnonzero(np.bincount(batch.metric)).tolist():
-            rows = np.flatnonzero(batch.metric == metric)
-            kept.setdefault(metric, []).append((batch.tagset[rows], batch.value[rows]))
+        order = np.argsort(batch.metric.astype(np.uint16), kind="stable")
+        tagset, value = batch.tagset.take(order), batch.value.take(order)
+        start = 0
+        for metric, n in enumerate(np.bincount(batch.metric).tolist()):
+            if n:
+                kept.setdefault(metric, []).append((tagset[start : start + n], value[start : start + n]))
+                start += n
     groups = 0
     for parts in kept.values():
         tagset = np.concatenate([p[0] for p in parts])
@@ -103,6 +122,20 @@ def duckdb(path: str) -> int:
         FROM read_json('{path}', format='newline_delimited', columns={{metric: 'VARCHAR', type: 'VARCHAR',
              data: 'STRUCT(time VARCHAR, value DOUBLE, tags JSON)'}})
         WHERE type = 'Point' GROUP BY ALL"""
+    )
+    return len(relation.fetchall())
+
+
+def csv_duckdb(path: str) -> int:
+    import duckdb
+
+    with open(path, encoding="utf-8") as file:
+        tags = [name for name in file.readline().strip().split(",")[3:] if name != "metadata"]
+    columns = ", ".join(f'"{name}"' for name in tags)
+    relation: Any = duckdb.sql(
+        f"""SELECT metric_name, {columns}, count(*), quantile_cont(metric_value, {list(RANKS)})
+        FROM read_csv('{path}', header=true, all_varchar=true, types={{'metric_value': 'DOUBLE'}})
+        GROUP BY ALL"""
     )
     return len(relation.fetchall())
 
@@ -186,12 +219,26 @@ def orjson(path: str) -> int:
 
 
 JOBS: dict[str, Callable[[str], int]] = {
-    f.__name__: f for f in (reader, read_only, plain_reader, duckdb, polars, pyarrow_json, pandas, orjson)
+    f.__name__: f
+    for f in (
+        reader,
+        read_only,
+        plain_reader,
+        csv_reader,
+        duckdb,
+        csv_duckdb,
+        polars,
+        pyarrow_json,
+        pandas,
+        orjson,
+    )
 }
 LABELS = {
     "reader": "k6-auditor's reader, grouping and quantiles",
     "read_only": "k6-auditor's reader, columns only",
     "plain_reader": "k6-auditor's plain reader, columns only",
+    "csv_reader": "k6-auditor's CSV reader, grouping and quantiles",
+    "csv_duckdb": "DuckDB `read_csv`",
     "lint": "`k6-audit lint`",
     "convert": "`k6-audit convert`",
     "lint_parquet": "`k6-audit lint` of the columnar copy",
@@ -236,7 +283,9 @@ def commands(run: Path, jobs: list[str], place: Path) -> dict[str, list[str]]:
     points = str(run / "k6.json")
     zipped = str(run / "k6.json.gz")
     for job in jobs:
-        if job in JOBS:
+        if job.startswith("csv_"):
+            found[job] = [sys.executable, str(HERE / "compare.py"), "--job", job, as_csv(points, place)]
+        elif job in JOBS:
             found[job] = [sys.executable, str(HERE / "compare.py"), "--job", job, points]
         elif job == "gzip":
             found[job] = [sys.executable, str(HERE / "compare.py"), "--job", "read_only", zipped]
@@ -271,6 +320,40 @@ def with_copy(command: str, run: Path, folder: Path) -> Path:
             shutil.copyfile(path, folder / path.name)
     subprocess.run([command, "convert", str(run), "-o", str(folder / "k6.parquet")], check=True)
     return folder
+
+
+def as_csv(points: str, place: Path) -> str:
+    """The same samples as k6 writes them with `--out csv`: whole seconds, a column for each system tag."""
+    found = place / "k6.csv"
+    if found.exists():
+        return str(found)
+    names = [
+        "check",
+        "error",
+        "error_code",
+        "expected_response",
+        "group",
+        "method",
+        "name",
+        "proto",
+        "scenario",
+        "service",
+        "status",
+        "subproto",
+        "tls_version",
+        "url",
+    ]
+    with open(points, encoding="utf-8") as lines, found.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["metric_name", "timestamp", "metric_value", *names, "extra_tags", "metadata"])
+        for line in lines:
+            item = json.loads(line)
+            if item["type"] == "Point":
+                data = item["data"]
+                stamp = int(datetime.fromisoformat(data["time"][:19] + "+00:00").timestamp())
+                tags = [data["tags"].get(name, "") for name in names]
+                table.writerow([item["metric"], stamp, f"{data['value']:f}", *tags, "", ""])
+    return str(found)
 
 
 def in_turn(jobs: dict[str, list[str]], runs: int) -> dict[str, list[Used]]:
