@@ -8,6 +8,7 @@ import io
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from auditor.errors import AuditError
 from auditor.evidence import Ignored, ReadReport
 from auditor.ingest.bundle import read_run
+from auditor.ingest.k6 import points_csv
 from auditor.ingest.k6.points_csv import CsvPoints
 from auditor.ingest.k6.points_json import stamp_ns
 from auditor.ingest.sniff import sniff
@@ -360,3 +362,51 @@ def test_two_csv_files(tmp_path: Path) -> None:
     (folder / "copy.csv.gz").write_bytes(gzip.compress(run.csv(1000).encode()))
     with pytest.raises(AuditError, match=r"two points files of different content: copy\.csv\.gz and k6\.csv"):
         read_run([folder])
+
+
+fields = st.sampled_from(["", "a", "GET /x", "é", "0", " b", "a=1&b=2", "\u2028", "NaN"])
+stamps = st.sampled_from(["1795989219", "1795989220", "0", " 1", "x", "+1", "1795989219000"])
+values = st.sampled_from(
+    ["1.000000", "0", "-2.5", "1e3", "+Inf", "NaN", "nan", "", "x", " 1", "1_0", "0.30000000000000004"]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["m", "http_reqs", ""]), stamps, values, fields, fields),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from(["extra_tags", "url", "metadata"]),
+    st.lists(st.tuples(st.integers(0, 60), st.sampled_from([",", "\n", "\r"])), max_size=1),
+)
+def test_cutting_at_commas_gives_what_pyarrow_reads(
+    rows: list[tuple[str, ...]], last: str, damage: list[tuple[int, str]]
+) -> None:
+    header = points_csv._header(f"metric_name,timestamp,metric_value,name,{last}\n".encode())
+    assert header is not None
+    text = "".join(",".join(row) + "\n" for row in rows)
+    for at, mark in damage:
+        text = text[:at] + mark + text[at:]
+    block = (text if text.endswith("\n") else text + "\n").encode()
+    cut = points_csv._cut_at_commas(block, header)
+    if cut is None:
+        return
+    read = points_csv._read_columns(block, header, rfc3339=False)
+    assert read is not None
+    assert cut.stamp.tolist() == read.stamp.tolist()
+    finite = np.isfinite(cut.value)
+    assert finite.tolist() == np.isfinite(read.value).tolist()
+    assert cut.value[finite].tobytes() == read.value[finite].tobytes()
+    assert [cut.metrics[i] for i in cut.metric] == [read.metrics[i] for i in read.metric]
+    assert [cut.tagsets[i] for i in cut.tagset] == [read.tagsets[i] for i in read.tagset]
+
+
+def test_a_usual_block_is_cut_at_commas(tmp_path: Path) -> None:
+    header = points_csv._header(HEADER.encode())
+    assert header is not None
+    table = points_csv._cut_at_commas((ROW * 3).encode(), header)
+    assert table is not None
+    assert len(table.stamp) == 3
+    assert len(table.tagsets) == 1

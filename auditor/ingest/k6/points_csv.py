@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from auditor.evidence import PartReport, PointBatch, PointTables, Tags
-from auditor.ingest import streams
+from auditor.ingest import columns, streams
 from auditor.ingest.blocks import Blocks
 from auditor.ingest.k6.points_file import PointsFile
 from auditor.ingest.k6.points_json import stamp_ns
@@ -141,7 +141,7 @@ class CsvPart:
         self._lines.append((index, block.count(b"\n")))
         if not block:
             return
-        batch = self._columns(block, header) if _quotes_are_sound(block) else None
+        batch = self._columns(block, header)
         if batch is None:
             batch = self._row_by_row(block, index, header)
         if len(batch.time_ns):
@@ -151,87 +151,36 @@ class CsvPart:
             yield batch
 
     def _columns(self, block: bytes, header: _Header) -> PointBatch | None:
-        """A block through pyarrow; None if it refuses any of it, or a stamp is in another format."""
-        import pyarrow as pa
-        from pyarrow import csv as pa_csv
-
-        names = [str(i) for i in range(header.width)]
-        wanted = [0, 1, 2, *header.tags]
-        types = dict.fromkeys((names[i] for i in wanted), pa.dictionary(pa.int32(), pa.binary()))
+        """A block in native code; None if any of it is refused, or a stamp is in another format."""
         rfc3339 = self._unit_ns == _RFC3339 or (self._unit_ns is None and _first_stamp_has_t(block))
-        types["1"] = pa.timestamp("ns", tz="UTC") if rfc3339 else pa.int64()
-        types["2"] = pa.float64()
-        try:
-            table = pa_csv.read_csv(
-                pa.BufferReader(block),
-                pa_csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
-                pa_csv.ParseOptions(newlines_in_values=True),
-                pa_csv.ConvertOptions(
-                    check_utf8=False,
-                    column_types=types,
-                    include_columns=[names[i] for i in wanted],
-                    null_values=NOT_FINITE,
-                    strings_can_be_null=False,
-                ),
-            ).combine_chunks()
-        except pa.ArrowInvalid:
+        table = None if rfc3339 else _cut_at_commas(block, header)
+        if table is None and _quotes_are_sound(block):
+            table = _read_columns(block, header, rfc3339=rfc3339)
+        if table is None:
             return None
-        if not len(table):
+        if not len(table.stamp):
             return _batch([], [], [], [])
-        if table["1"].null_count:
+        unit = _RFC3339 if rfc3339 else _unit_ns(int(table.stamp.min()))
+        if unit is None or (unit and unit != _unit_ns(int(table.stamp.max()))):
             return None
-        stamps = table["1"].cast(pa.int64()).to_numpy()
-        unit = _RFC3339 if rfc3339 else _unit_ns(int(stamps.min()))
-        if unit is None or (unit and unit != _unit_ns(int(stamps.max()))) or self._unit_ns not in (None, unit):
+        if self._unit_ns not in (None, unit):
             return None
         self._unit_ns = unit
-        value = table["2"].to_numpy()
-        finite = np.isfinite(value)
-        self._unfinite += len(value) - int(np.count_nonzero(finite))
+        metric_ids = np.array([self._metric_id(name) for name in table.metrics], dtype=np.int32)
+        tagset_ids = np.array([self._tagset_id(tags) for tags in table.tagsets], dtype=np.int32)
         batch = PointBatch(
-            metric=self._metrics(table["0"]),
-            time_ns=stamps * (unit or 1),
-            value=value,
-            tagset=self._tagsets(table, header),
+            metric=metric_ids[table.metric],
+            time_ns=table.stamp * (unit or 1),
+            value=table.value,
+            tagset=tagset_ids[table.tagset],
         )
+        finite = np.isfinite(table.value)
         if finite.all():
             return batch
+        self._unfinite += len(finite) - int(np.count_nonzero(finite))
         return PointBatch(
             batch.metric[finite], batch.time_ns[finite], batch.value[finite], batch.tagset[finite]
         )
-
-    def _metrics(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
-        values, indices = _dictionary(column)
-        ids = np.array([self._metric_id(name) for name in values], dtype=np.int32)
-        taken: npt.NDArray[np.int32] = ids[indices]
-        return taken
-
-    def _tagsets(self, table: pa.Table, header: _Header) -> npt.NDArray[np.int32]:
-        """The tag set of every row: rows with equal dictionary indices share one, made once."""
-        pairs: list[list[tuple[str, str] | None]] = []
-        columns: list[npt.NDArray[np.int32]] = []
-        code: npt.NDArray[np.int64] = np.zeros(len(table), dtype=np.int64)
-        size = 1
-        for position in header.tags:
-            values, indices = _dictionary(table[str(position)])
-            name = header.names[position]
-            pairs.append([_tag(name, value.decode("utf-8", errors="replace")) for value in values])
-            columns.append(indices)
-            if len(values) == 1:
-                continue
-            if size > 2**62 // len(values):
-                seen, code = np.unique(code, return_inverse=True)
-                size = len(seen)
-            code = code * len(values) + indices
-            size *= len(values)
-        _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-        distinct = [column[first].tolist() for column in columns]
-        ids = np.empty(len(first), dtype=np.int32)
-        for i, row in enumerate(zip(*distinct, strict=True) if distinct else [()] * len(first)):
-            tags = [options[at] for options, at in zip(pairs, row, strict=True)]
-            ids[i] = self._tagset_id(tuple(pair for pair in tags if pair is not None))
-        taken: npt.NDArray[np.int32] = ids[inverse.reshape(-1)]
-        return taken
 
     def _metric_id(self, name: bytes) -> int:
         known = self._metric_ids.get(name)
@@ -298,6 +247,140 @@ class CsvPart:
             raise ValueError("a stamp in another format than those before it")
         self._unit_ns = unit
         return stamp
+
+
+class _Table(NamedTuple):
+    """Records in columns: numbers, and places in lists of distinct names and tag sets."""
+
+    stamp: npt.NDArray[np.int64]
+    value: npt.NDArray[np.float64]
+    """NaN where it is not finite."""
+    metrics: list[bytes]
+    metric: npt.NDArray[np.int32]
+    tagsets: list[Tags]
+    tagset: npt.NDArray[np.int32]
+
+
+def _cut_at_commas(block: bytes, header: _Header) -> _Table | None:
+    """Records without quotes, whose stamps are whole numbers: k6's usual ones. None if any is not of this kind.
+
+    All tags of a record are one text, of which there are few, and each is taken apart once.
+    """
+    import pyarrow as pa
+
+    if b'"' in block or b"\r" in block or header.width == len(HEADER):
+        return None
+    data = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    every_comma = np.flatnonzero(data == ord(","))
+    if not len(ends) or len(every_comma) != len(ends) * (header.width - 1):
+        return None
+    commas = every_comma.reshape(len(ends), header.width - 1)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    if (commas[:, 0] < starts).any() or (commas[:, -1] > ends).any():
+        return None  # one record has too many columns, and another too few
+    has_metadata = header.names[-1] == METADATA
+    if has_metadata and header.width == len(HEADER) + 1:
+        return None
+    first, second, third = commas[:, 0], commas[:, 1], commas[:, 2]
+    tags_end = commas[:, -1] if has_metadata else ends
+    # Metric, stamp, value and all tags of every record, and what stands between them.
+    edges = np.stack([starts, first, first + 1, second, second + 1, third, third + 1, tags_end], axis=1)
+    offsets = np.append(edges.reshape(-1), len(block))
+    pieces = pa.Array.from_buffers(
+        pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    )
+
+    def cells(piece: int) -> pa.Array:
+        rows = np.arange(piece, len(offsets) - 1, 8)
+        return pieces.take(pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows)]))
+
+    try:
+        stamp = columns.to_numpy(cells(2).cast(pa.string()).cast(pa.int64()), np.int64)
+        value = columns.to_numpy(cells(4).cast(pa.string()).cast(pa.float64()), np.float64)
+    except pa.ArrowInvalid:
+        return None
+    tags = cells(6).dictionary_encode()
+    if len(tags.dictionary) > 1000 + len(ends) // 4:
+        return None  # a tag that hardly any two records share: better column by column
+    metric = cells(0).dictionary_encode()
+    return _Table(
+        stamp,
+        value,
+        metric.dictionary.to_pylist(),
+        columns.to_numpy(metric.indices, np.int32),
+        [_tags_of(text, header) for text in tags.dictionary.to_pylist()],
+        columns.to_numpy(tags.indices, np.int32),
+    )
+
+
+def _tags_of(text: bytes, header: _Header) -> Tags:
+    """The tag set of the cells that follow the value, which hold no comma."""
+    row = [""] * len(HEADER) + text.decode("utf-8", errors="replace").split(",")
+    pairs = (_tag(header.names[i], row[i]) for i in header.tags)
+    return tuple(pair for pair in pairs if pair is not None)
+
+
+def _read_columns(block: bytes, header: _Header, *, rfc3339: bool) -> _Table | None:
+    """Records of any kind through pyarrow's reader; None if it refuses any of them."""
+    import pyarrow as pa
+    from pyarrow import csv as pa_csv
+
+    names = [str(i) for i in range(header.width)]
+    wanted = [0, 1, 2, *header.tags]
+    types = dict.fromkeys((names[i] for i in wanted), pa.dictionary(pa.int32(), pa.binary()))
+    types["1"] = pa.timestamp("ns", tz="UTC") if rfc3339 else pa.int64()
+    types["2"] = pa.float64()
+    try:
+        table = pa_csv.read_csv(
+            pa.BufferReader(block),
+            pa_csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
+            pa_csv.ParseOptions(newlines_in_values=True),
+            pa_csv.ConvertOptions(
+                check_utf8=False,
+                column_types=types,
+                include_columns=[names[i] for i in wanted],
+                null_values=NOT_FINITE,
+                strings_can_be_null=False,
+            ),
+        ).combine_chunks()
+    except pa.ArrowInvalid:
+        return None
+    if not len(table):
+        return _Table(np.empty(0, np.int64), np.empty(0), [], np.empty(0, np.int32), [], np.empty(0, np.int32))
+    if table["1"].null_count:
+        return None
+    stamp = columns.to_numpy(table["1"].cast(pa.int64()).chunk(0), np.int64)
+    value = columns.to_numpy(table["2"].chunk(0).fill_null(math.nan), np.float64)
+    metrics, metric = _dictionary(table["0"])
+    return _Table(stamp, value, metrics, metric, *_tagsets(table, header))
+
+
+def _tagsets(table: pa.Table, header: _Header) -> tuple[list[Tags], npt.NDArray[np.int32]]:
+    """The tag set of every row: rows with equal dictionary indices share one, made once."""
+    pairs: list[list[tuple[str, str] | None]] = []
+    of_column: list[npt.NDArray[np.int32]] = []
+    code: npt.NDArray[np.int64] = np.zeros(len(table), dtype=np.int64)
+    size = 1
+    for position in header.tags:
+        values, indices = _dictionary(table[str(position)])
+        name = header.names[position]
+        pairs.append([_tag(name, value.decode("utf-8", errors="replace")) for value in values])
+        of_column.append(indices)
+        if len(values) == 1:
+            continue
+        if size > 2**62 // len(values):
+            seen, code = np.unique(code, return_inverse=True)
+            size = len(seen)
+        code = code * len(values) + indices
+        size *= len(values)
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    distinct = [column[first].tolist() for column in of_column]
+    found: list[Tags] = []
+    for row in zip(*distinct, strict=True) if distinct else [()] * len(first):
+        tags = [options[at] for options, at in zip(pairs, row, strict=True)]
+        found.append(tuple(pair for pair in tags if pair is not None))
+    return found, inverse.reshape(-1).astype(np.int32)
 
 
 class FirstStamp(NamedTuple):
@@ -411,7 +494,7 @@ def _row(record: bytes) -> list[str] | None:
 def _dictionary(column: pa.ChunkedArray) -> tuple[list[bytes], npt.NDArray[np.int32]]:
     """Distinct values and the index of each row."""
     chunk = column.chunk(0)
-    return chunk.dictionary.to_pylist(), chunk.indices.to_numpy()
+    return chunk.dictionary.to_pylist(), columns.to_numpy(chunk.indices, np.int32)
 
 
 def _batch(metric: list[int], time_ns: list[int], value: list[float], tagset: list[int]) -> PointBatch:
