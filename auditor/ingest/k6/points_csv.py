@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from auditor.evidence import PartReport, PointBatch, PointTables, Tags
+from auditor.evidence import PointBatch, Tags
 from auditor.ingest import columns, streams
 from auditor.ingest.blocks import Blocks
-from auditor.ingest.k6.points_file import PointsFile
+from auditor.ingest.k6.points_file import BlockPart, PointsFile
 from auditor.ingest.k6.points_json import stamp_ns
 
 if TYPE_CHECKING:
@@ -80,36 +80,18 @@ class CsvPoints(PointsFile):
         return CsvPart(blocks, self._header, self._unit_ns)
 
 
-class CsvPart:
+class CsvPart(BlockPart):
     """Blocks of records as columns. Iterate `batches` once; `report` is whole after the last batch."""
 
     def __init__(self, blocks: Blocks, header: _Header | None, unit_ns: int | None) -> None:
         """``header``: None if it is none of k6's. ``unit_ns``: of stamps; 0 for RFC 3339; None if unknown."""
-        self.tables = PointTables()
-        self._blocks = blocks
+        super().__init__(blocks)
         self._header = header
-        self._metric_ids: dict[bytes, int] = {}
-        self._tagset_of: dict[Tags, int] = {}
-        self._lines: list[tuple[int, int]] = []
-        self._points = self._malformed = self._unfinite = 0
-        self._first_malformed: tuple[int, int] | None = None
-        self._torn = ""
         self._unit_ns = unit_ns
-        self._stamp_gcd = 0
 
-    def report(self) -> PartReport:
-        return PartReport(
-            lines=tuple(self._lines),
-            points=self._points,
-            malformed=self._malformed,
-            first_malformed=self._first_malformed,
-            dropped_values=self._unfinite,
-            torn=self._blocks.damage or self._torn,
-            stamp_gcd_ns=self._stamp_gcd,
-            # Two samples in milliseconds may both lie on a whole second: the format says more than they do.
-            stamp_unit_ns=self._unit_ns or 1,
-            sha256=self._blocks.sha256,
-        )
+    def _stamp_unit_ns(self) -> int:
+        # Two samples in milliseconds may both lie on a whole second: the format says more than they do.
+        return self._unit_ns or 1
 
     def batches(self) -> Iterator[PointBatch]:
         """Yield columns in the order of a block; damage is counted, never raised."""
@@ -145,9 +127,7 @@ class CsvPart:
         if batch is None:
             batch = self._row_by_row(block, index, header)
         if len(batch.time_ns):
-            self._points += len(batch.time_ns)
-            if self._stamp_gcd != 1:
-                self._stamp_gcd = math.gcd(self._stamp_gcd, int(np.gcd.reduce(batch.time_ns)))
+            self._note(batch.time_ns)
             yield batch
 
     def _columns(self, block: bytes, header: _Header) -> PointBatch | None:
@@ -182,20 +162,6 @@ class CsvPart:
             batch.metric[finite], batch.time_ns[finite], batch.value[finite], batch.tagset[finite]
         )
 
-    def _metric_id(self, name: bytes) -> int:
-        known = self._metric_ids.get(name)
-        if known is None:
-            known = self._metric_ids[name] = len(self.tables.metrics)
-            self.tables.metrics.append(name.decode("utf-8", errors="replace"))
-        return known
-
-    def _tagset_id(self, tags: Tags) -> int:
-        known = self._tagset_of.get(tags)
-        if known is None:
-            known = self._tagset_of[tags] = len(self.tables.tagsets)
-            self.tables.tagsets.append(tags)
-        return known
-
     def _row_by_row(self, block: bytes, index: int, header: _Header) -> PointBatch:
         """A block with damage in it; reading goes on in the line after a record that is none."""
         metric: list[int] = []
@@ -212,9 +178,7 @@ class CsvPart:
             try:
                 name, stamp, number, tags = self._parse(record, header)
             except ValueError:
-                self._malformed += 1
-                place = (index, at + 1)
-                self._first_malformed = min(self._first_malformed or place, place)
+                self._note_malformed(index, at + 1)
                 at += 1
                 continue
             at += length

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from auditor.evidence import PointTables, Position
+import numpy as np
+
+from auditor.evidence import PartReport, PointTables, Position
 from auditor.ingest.blocks import Blocks, FileDigest
 from auditor.ingest.redact import Redactor
 
@@ -12,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from auditor.evidence import PointsPart
+    import numpy.typing as npt
+
+    from auditor.evidence import PointsPart, Tags
 
 CHUNK_BYTES = 256 << 20
 """Of a file, for a worker in another process: some seconds of work, so that a lost one costs little."""
@@ -70,3 +75,60 @@ class PointsFile:
     def _splits(self) -> bool:
         """Whether any place in the file can be found without what stands before it."""
         return False
+
+
+class BlockPart:
+    """Blocks of lines, whatever their format: names and tag sets are interned, and damage is counted."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.tables = PointTables()
+        self._blocks = blocks
+        self._lines: list[tuple[int, int]] = []
+        self._points = self._malformed = self._unfinite = 0
+        self._first_malformed: tuple[int, int] | None = None
+        self._torn = ""
+        self._metric_ids: dict[bytes, int] = {}
+        self._tagset_of: dict[Tags, int] = {}
+        self._stamp_gcd = 0
+
+    def report(self) -> PartReport:
+        return PartReport(
+            lines=tuple(self._lines),
+            points=self._points,
+            malformed=self._malformed,
+            first_malformed=self._first_malformed,
+            dropped_values=self._unfinite,
+            torn=self._blocks.damage or self._torn,
+            stamp_gcd_ns=self._stamp_gcd,
+            stamp_unit_ns=self._stamp_unit_ns(),
+            sha256=self._blocks.sha256,
+        )
+
+    def _stamp_unit_ns(self) -> int:
+        """What stamps of the format cannot be finer than."""
+        return 1
+
+    def _note(self, time_ns: npt.NDArray[np.int64]) -> None:
+        """Count samples by their stamps."""
+        self._points += len(time_ns)
+        if self._stamp_gcd != 1 and len(time_ns):
+            self._stamp_gcd = math.gcd(self._stamp_gcd, int(np.gcd.reduce(time_ns)))
+
+    def _note_malformed(self, block: int, line: int) -> None:
+        self._malformed += 1
+        place = (block, line)
+        self._first_malformed = min(self._first_malformed or place, place)
+
+    def _metric_id(self, name: bytes) -> int:
+        known = self._metric_ids.get(name)
+        if known is None:
+            known = self._metric_ids[name] = len(self.tables.metrics)
+            self.tables.metrics.append(name.decode("utf-8", errors="replace"))
+        return known
+
+    def _tagset_id(self, tags: Tags) -> int:
+        known = self._tagset_of.get(tags)
+        if known is None:
+            known = self._tagset_of[tags] = len(self.tables.tagsets)
+            self.tables.tagsets.append(tags)
+        return known

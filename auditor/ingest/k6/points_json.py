@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from auditor.evidence import MetricDefinition, PartReport, PointBatch, PointTables, Tags
+from auditor.evidence import MetricDefinition, PointBatch, Tags
 from auditor.ingest import columns, streams
 from auditor.ingest.blocks import MAX_LINE_BYTES, Blocks
-from auditor.ingest.k6.points_file import PointsFile
+from auditor.ingest.k6.points_file import BlockPart, PointsFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,37 +109,17 @@ class JsonPoints(PointsFile):
         return not (self._pretty or self._compressed)
 
 
-class JsonPart:
+class JsonPart(BlockPart):
     """Blocks of lines as columns. Iterate `batches` once; `report` is whole after the last batch."""
 
     def __init__(self, blocks: Blocks, *, mixed: bool, scanner: ScannerUse) -> None:
-        self.tables = PointTables()
-        self._blocks = blocks
+        super().__init__(blocks)
         self._mixed = mixed
         self._use = scanner
         self._scanner: Scanner | None = None
-        self._metric_ids: dict[bytes, int] = {}
         self._tagset_ids: dict[bytes, int] = {}
-        self._tagset_of: dict[Tags, int] = {}
-        self._lines: list[tuple[int, int]] = []
-        self._points = self._malformed = self._unfinite = 0
-        self._first_malformed: tuple[int, int] | None = None
-        self._torn = ""
         self._preferred = 0
-        self._stamp_gcd = 0
         self._metric_map, self._tagset_map = _IdMap(), _IdMap()
-
-    def report(self) -> PartReport:
-        return PartReport(
-            lines=tuple(self._lines),
-            points=self._points,
-            malformed=self._malformed,
-            first_malformed=self._first_malformed,
-            dropped_values=self._unfinite,
-            torn=self._blocks.damage or self._torn,
-            stamp_gcd_ns=self._stamp_gcd,
-            sha256=self._blocks.sha256,
-        )
 
     def batches(self) -> Iterator[PointBatch]:
         """Yield columns, in no particular order inside a block; damage is counted, never raised.
@@ -190,7 +170,7 @@ class JsonPart:
         assert self._scanner is not None
         if not len(scanned.value):
             return None, scanned.odd, scanned.odd_line
-        tagset = self._tagset_map.take(scanned.tagset, self._scanner.tagsets, self._tagset_id)
+        tagset = self._tagset_map.take(scanned.tagset, self._scanner.tagsets, self._tagset_of_raw)
         finite = np.isfinite(scanned.value)
         if tagset.min() >= 0 and finite.all():
             metric = self._metric_map.take(scanned.metric, self._scanner.metrics, self._metric_id)
@@ -264,17 +244,12 @@ class JsonPart:
             metric=self._intern(found.field("metric"), self._metric_id),
             time_ns=time_ns,
             value=value,
-            tagset=self._intern(found.field("tags"), self._tagset_id),
+            tagset=self._intern(found.field("tags"), self._tagset_of_raw),
         )
         if (batch.tagset < 0).any() or (batch.metric < 0).any():
             return None
         self._note(time_ns)
         return batch, hit
-
-    def _note(self, time_ns: npt.NDArray[np.int64]) -> None:
-        self._points += len(time_ns)
-        if self._stamp_gcd != 1 and len(time_ns):
-            self._stamp_gcd = math.gcd(self._stamp_gcd, int(np.gcd.reduce(time_ns)))
 
     @staticmethod
     def _intern(column: pa.Array, identify: Any) -> npt.NDArray[np.int32]:
@@ -283,28 +258,14 @@ class JsonPart:
         taken: npt.NDArray[np.int32] = ids[columns.to_numpy(encoded.indices, np.int32)]
         return taken
 
-    def _metric_id(self, name: bytes) -> int:
-        known = self._metric_ids.get(name)
-        if known is None:
-            known = self._metric_ids[name] = len(self.tables.metrics)
-            self.tables.metrics.append(name.decode("utf-8", errors="replace"))
-        return known
-
-    def _tagset_id(self, raw: bytes) -> int:
+    def _tagset_of_raw(self, raw: bytes) -> int:
         known = self._tagset_ids.get(raw)
         if known is None:
             try:
                 tags = _tags(json.loads(raw))
             except (ValueError, RecursionError):
                 return -1
-            known = self._tagset_ids[raw] = self._canonical_id(tags)
-        return known
-
-    def _canonical_id(self, tags: Tags) -> int:
-        known = self._tagset_of.get(tags)
-        if known is None:
-            known = self._tagset_of[tags] = len(self.tables.tagsets)
-            self.tables.tagsets.append(tags)
+            known = self._tagset_ids[raw] = self._tagset_id(tags)
         return known
 
     def _read_odd(self, lines: list[bytes], numbers: npt.NDArray[np.int64], block: int) -> Iterator[PointBatch]:
@@ -319,8 +280,7 @@ class JsonPart:
             try:
                 point = self._parse(raw, place)
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
-                self._malformed += 1
-                self._first_malformed = min(self._first_malformed or place, place)
+                self._note_malformed(block, number)
                 continue
             if point is not None:
                 metric.append(point[0])
@@ -364,7 +324,7 @@ class JsonPart:
             self._unfinite += 1
             return None
         metric = self._metric_id(name.encode("utf-8", errors="replace"))
-        return metric, stamp, float(value), self._canonical_id(_tags(data.get("tags")))
+        return metric, stamp, float(value), self._tagset_id(_tags(data.get("tags")))
 
 
 class _IdMap:
