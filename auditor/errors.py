@@ -30,3 +30,16 @@ def not_one_run(names: list[str], why: str) -> AuditError:
     return AuditError(
         f"not one run: {', '.join(names)}; {why}", mend="name one of these folders, or the folders of one run"
     )
+
+
+SHARED_PLACE = "put the run where all workers find it by the same path, or name it by URL (s3://…)"
+"""What mends that a cluster's worker does not find the file it was sent to."""
+
+
+def another_file(path: object, found_bytes: int, expected_bytes: int) -> AuditError:
+    """The error for a file of another size than the one that was meant, under the same name elsewhere."""
+    return AuditError(
+        f"a worker found another file: {found_bytes:,} bytes, not {expected_bytes:,}",
+        where=str(path),
+        mend=SHARED_PLACE,
+    )

@@ -118,8 +118,10 @@ def _name(stated: Read, report: Path) -> str:
 
 
 def _digest(name: str, run: list[Path]) -> str | None:
+    from auditor.ingest.blocks import FileDigest
+
     for place in (*run, *(folder.parent for folder in run)):
         path = place / name
         if path.is_file():
-            return hashlib.sha256(path.read_bytes()).hexdigest()
+            return FileDigest(path).hex()  # points may be larger than memory
     return None

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from auditor import __version__
-from auditor.errors import AuditError
+from auditor.errors import SHARED_PLACE, AuditError
 from auditor.evidence import PointsSource, Position
 from auditor.facts.reduce import Keep, Reduced, reduce_part
 from auditor.facts.spill import Spill
@@ -186,7 +186,7 @@ class Cluster(Workers):
             return AuditError(
                 f"a worker cannot see {problem.filename or problem}",
                 where=self.address,
-                mend="put the run where all workers find it by the same path, or name it by URL (s3://…)",
+                mend=SHARED_PLACE,
             )
         return AuditError(f"a worker failed: {_first_line(problem)}", where=self.address)
 

@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from auditor.errors import AuditError
+from auditor.errors import another_file
 from auditor.ingest import streams
 
 if TYPE_CHECKING:
@@ -170,11 +170,7 @@ class Blocks:
 
     def _read(self) -> None:
         if self._of_bytes is not None and (found := self._path.stat().st_size) != self._of_bytes:
-            raise AuditError(
-                f"a worker found another file: {found:,} bytes, not {self._of_bytes:,}",
-                where=str(self._path),
-                mend="put the run where all workers find it by the same path, or name it by URL (s3://…)",
-            )
+            raise another_file(self._path, found, self._of_bytes)
         with self._path.open("rb") as raw:
             file = _Watched(raw, self, hashed=self._hashed)
             try:

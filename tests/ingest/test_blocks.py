@@ -13,11 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auditor.ingest import blocks
+from auditor.ingest import blocks, streams
 from auditor.ingest.blocks import Blocks, FileDigest
 
 quick = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-lines = st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"x")), max_size=40)
+lines = st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"x")), max_size=40).filter(
+    lambda found: not streams.compression(b"\n".join(found)[:4])  # what begins like gzip is read as gzip
+)
 
 
 def read(source: Blocks) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,10 @@ def test_any_tags_and_values_survive(tmp_path: Path, tags: dict[str, str], value
         if report.malformed == 0:
             # Secrets are masked when all parts are merged, in the order of the tag sets.
             assert rows == [("m", 1795989219450116018, value, tags)]
+
+
+@pytest.mark.parametrize("text", ["-0", "-0.0", "-0e0", "0"])
+@pytest.mark.parametrize("line", [NEW, SPACED])
+def test_a_zero_keeps_its_sign(tmp_path: Path, line: str, text: str) -> None:
+    (row,), _ = read(write(tmp_path, line.replace("300.042211", text) + "\n"))
+    assert math.copysign(1, row[2]) == math.copysign(1, float(text))

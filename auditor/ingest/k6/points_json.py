@@ -49,9 +49,7 @@ ScannerUse = Literal["none", "kept", "made"]
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _PLAIN = r"[ !#-\[\]-~]*"  # what `json` takes as it is, where nothing else looks at it
 _TAGS = rf"\{{(?:{_STRING}:{_STRING},?)*\}}|null"
-_EXPONENT = r"[eE][-+]?[0-9]+"
-# A JSON number, but "-0", which is 0 to `json` and -0.0 to others.
-_NUMBER = rf"(?:-0(?:\.[0-9]+(?:{_EXPONENT})?|{_EXPONENT})|(?:0|-?[1-9][0-9]*)(?:\.[0-9]+)?(?:{_EXPONENT})?)"
+_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 _DATA = (
     rf'"data":\{{"time":"(?P<time>{_STAMP})","value":(?P<value>{_NUMBER}),"tags":(?P<tags>{_TAGS})'
@@ -303,7 +301,7 @@ class JsonPart(BlockPart):
             raw = raw.replace(b'"value":+Inf', b'"value":Infinity')
         elif b'"value":-Inf' in raw:
             raw = raw.replace(b'"value":-Inf', b'"value":-Infinity')
-        item = json.loads(raw)
+        item = json.loads(raw, parse_int=_whole_number)
         kind = item["type"]
         name, data = item["metric"], item["data"]
         if not isinstance(name, str):
@@ -385,7 +383,7 @@ def stamp_ns(stamp: str) -> int:
 
 def _compacted(file: streams.ByteFile) -> Iterator[bytes]:
     """Objects that span several lines, one a line; what is no JSON is passed on, to be counted."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_int=_whole_number)
     rest = ""
     damage: streams.DamagedStream | None = None
     blocks = streams.decoded(file)
@@ -416,6 +414,11 @@ def _compacted(file: streams.ByteFile) -> Iterator[bytes]:
             break
     if damage is not None:
         raise damage
+
+
+def _whole_number(text: str) -> float:
+    """An int; but "-0", as Go writes it, keeps its sign, which an int has no place for."""
+    return -0.0 if text == "-0" else int(text)
 
 
 def _is_whole(line: bytes) -> bool:

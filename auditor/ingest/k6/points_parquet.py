@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from auditor import __version__
-from auditor.errors import AuditError
+from auditor.errors import AuditError, another_file
 from auditor.evidence import MetricBatch, PartReport, PointTables, Position, Tags
 from auditor.ingest import columns, streams
 from auditor.ingest.k6.parquet_about import (
@@ -116,11 +116,7 @@ class _File:
         """Of the file, if all of it was read."""
         self.size_bytes = path.stat().st_size
         if of_bytes is not None and of_bytes != self.size_bytes:
-            raise AuditError(
-                f"a worker found another file: {self.size_bytes:,} bytes, not {of_bytes:,}",
-                where=str(path),
-                mend="put the run where all workers find it by the same path, or name it by URL (s3://…)",
-            )
+            raise another_file(path, self.size_bytes, of_bytes)
         try:
             footer = _footer(path)
             self.about = self._read_about(footer)
