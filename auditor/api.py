@@ -1,8 +1,8 @@
 """All that a rule file may import: what a rule is, what it may say, and the facts it may ask for.
 
 A rule is a Python file with a docstring (five fixed headings), ``RULE`` and ``check``. ``check`` names the
-facts it needs in its annotations: ``cpu: GeneratorLoad`` is required (the rule is `unknown` without it),
-``cpu: GeneratorLoad | None`` is optional. It yields `Finding`, `Unknown` and `NotApplicable`; yielding
+facts it needs in its annotations: ``cpu: GeneratorHosts`` is required (the rule is `unknown` without it),
+``cpu: GeneratorHosts | None`` is optional. It yields `Finding`, `Unknown` and `NotApplicable`; yielding
 nothing is a pass. ``check_report(linted: LintedReport)``, beside or instead of ``check``, judges a report.
 """
 
@@ -31,13 +31,12 @@ from auditor.evidence import (
     Summary,
 )
 from auditor.facts.accounting import Account, Accounting, InWindow, total
-from auditor.facts.backlog import Backlog, VuPool
 from auditor.facts.cardinality import Cardinality, SeriesCount
-from auditor.facts.counted import Counted
-from auditor.facts.delivery import Delivery, LoadLost, Stretch, short_windows
+from auditor.facts.count_sources import CountSources
+from auditor.facts.delivery import DeliveredLoad, Interval, LoadLost, short_windows
 from auditor.facts.errors import Errors
 from auditor.facts.header import Header, HeaderField
-from auditor.facts.host import GeneratorLoad, HostLoad
+from auditor.facts.host import GeneratorHosts, HostUse
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
@@ -45,17 +44,19 @@ from auditor.facts.linted_report import LABEL_OF, PERCENTILE_FIELDS, LintedRepor
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.quantiles import LABELS, MINIMUM_N, PERCENTILES, identified
 from auditor.facts.requests import GeneratorRequests, Requests
-from auditor.facts.samples import REQUEST_SET, GeneratorSamples, Samples
+from auditor.facts.samples import Samples
 from auditor.facts.schedule import Schedule
-from auditor.facts.stalls import FINE_STAMP_MEND, Pauses, Stall, Stalls, require_fine_stamps
+from auditor.facts.stalls import FINE_STAMP_FIX, Pauses, Stall, Stalls, require_fine_stamps
 from auditor.facts.store import Unknown
 from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate_summary
 from auditor.facts.timeline import GeneratorEnd, KeyTimeline, Timeline
+from auditor.facts.vu_pools import VuPool, VuPools
 from auditor.facts.vutime import VuTime
+from auditor.samples.columns import REQUEST_SET, GeneratorSamples
 
 __all__ = [
     "AT_SIGNOFF",
-    "FINE_STAMP_MEND",
+    "FINE_STAMP_FIX",
     "ITERATION_EXECUTORS",
     "LABELS",
     "LABEL_OF",
@@ -67,11 +68,10 @@ __all__ = [
     "REQUEST_SET",
     "Account",
     "Accounting",
-    "Backlog",
     "Cardinality",
-    "Counted",
+    "CountSources",
     "Declared",
-    "Delivery",
+    "DeliveredLoad",
     "DropBudget",
     "Errors",
     "Evidence",
@@ -79,13 +79,14 @@ __all__ = [
     "Findings",
     "GeneratorEnd",
     "GeneratorEvidence",
-    "GeneratorLoad",
+    "GeneratorHosts",
     "GeneratorRequests",
     "GeneratorSamples",
     "Header",
     "HeaderField",
-    "HostLoad",
+    "HostUse",
     "InWindow",
+    "Interval",
     "Iterations",
     "Key",
     "KeyIterations",
@@ -113,13 +114,13 @@ __all__ = [
     "Severity",
     "Stall",
     "Stalls",
-    "Stretch",
     "Summary",
     "Threshold",
     "Thresholds",
     "Timeline",
     "Unknown",
     "VuPool",
+    "VuPools",
     "VuTime",
     "answered",
     "answered_in_report",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 
 class AuditError(Exception):
-    """Something that the user can mend: what was wrong, where, and what to do.
+    """Something that the user can fix: what was wrong, where, and what to do.
 
     The command line prints it as one line and exits with 2; it shows a traceback only with ``--debug``.
     """
 
-    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
-        self.mend = mend
+        self.fix = fix
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        mend = f" ({self.mend})" if self.mend else ""
-        return f"{place}{self.what}{mend}"
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"{place}{self.what}{fix}"
 
 
 class AccessRefused(AuditError):
@@ -28,12 +28,12 @@ class AccessRefused(AuditError):
 def not_one_run(names: list[str], why: str) -> AuditError:
     """The error for folders that hold several runs: names them."""
     return AuditError(
-        f"not one run: {', '.join(names)}; {why}", mend="name one of these folders, or the folders of one run"
+        f"not one run: {', '.join(names)}; {why}", fix="name one of these folders, or the folders of one run"
     )
 
 
 SHARED_PLACE = "put the run where all workers find it by the same path, or name it by URL (s3://…)"
-"""What mends that a cluster's worker does not find the file it was sent to."""
+"""What fixes that a cluster's worker does not find the file it was sent to."""
 
 
 def another_file(path: object, found_bytes: int, expected_bytes: int) -> AuditError:
@@ -41,5 +41,5 @@ def another_file(path: object, found_bytes: int, expected_bytes: int) -> AuditEr
     return AuditError(
         f"a worker found another file: {found_bytes:,} bytes, not {expected_bytes:,}",
         where=str(path),
-        mend=SHARED_PLACE,
+        fix=SHARED_PLACE,
     )

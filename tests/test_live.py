@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from auditor.output.json_v1 import document
+from auditor.present.json_v1 import document
 from tests.builder import stamp
 from tests.conftest import Judge, outcomes
 

@@ -69,7 +69,7 @@ def test_every_file_is_read_or_set_aside_for_a_reason(name: str, shared: Path, t
         # Host metrics, logs and scripts are evidence, but not of a run by themselves.
         assert what.kind not in ("points", "console", "options"), refused
         assert refused.what
-        assert refused.mend
+        assert refused.fix
         return
     assert what.kind != "other"
     assert [source.path for source in evidence.sources] == [path.name]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from auditor.output.json_v1 import document
+from auditor.present.json_v1 import document
 from tests.conftest import ROOT, Judge, outcomes
 
 SAMPLES = sorted(p.parent for p in (ROOT / "sample_runs").glob("*/expected.json"))

@@ -10,7 +10,7 @@ import pytest
 
 from auditor.engine.audit import Audit
 from auditor.engine.rule import LoadedRule
-from auditor.output.json_v1 import document
+from auditor.present.json_v1 import document
 from tests.conftest import Judge, outcomes
 
 

@@ -14,7 +14,7 @@ import pytest
 from auditor.engine.audit import Audit
 from auditor.facts.samples import Samples
 from auditor.facts.thresholds import Thresholds
-from auditor.output.json_v1 import document
+from auditor.present.json_v1 import document
 from tests.builder import Answer, Run, Scenario, spread, steady
 from tests.conftest import Judge, outcomes
 from tests.test_stories import STORIES, VERSIONS, Story
@@ -129,7 +129,7 @@ def test_whole_seconds_leave_questions_open_and_find_nothing_false(
         assert failures(mine).items() <= failures(theirs).items()
         assert failures(theirs).keys() - failures(mine).keys() <= unknowns(mine) & PLACED_BY_STAMPS
         assert "EV10" in unknowns(mine)
-        assert "K6_CSV_TIME_FORMAT=unix_nano" in next(r.mend for r in mine.results if r.id == "EV10")
+        assert "K6_CSV_TIME_FORMAT=unix_nano" in next(r.fix for r in mine.results if r.id == "EV10")
 
 
 HARMLESS = [
@@ -151,8 +151,8 @@ def test_what_the_fine_stamps_do_not_show_the_coarse_ones_do_not_either(
     mine = judge(
         Run([scenario], setup_ms=setup_ms, csv_unit_ns=SECOND).write(tmp_path / "coarse"), warmup="10s"
     )
-    grave = {r for r, o in failures(mine).items() if o == "fail:invalid"}
-    assert grave <= {r for r, o in failures(fine).items() if o == "fail:invalid"}
+    is_invalid = {r for r, o in failures(mine).items() if o == "fail:invalid"}
+    assert is_invalid <= {r for r, o in failures(fine).items() if o == "fail:invalid"}
     assert mine.verdict != "VALID"
 
 

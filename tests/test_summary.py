@@ -21,8 +21,8 @@ from auditor.ingest.k6.summary import (
     read_totals,
     summary_kind,
 )
-from auditor.ingest.streams import decode
-from auditor.output.json_v1 import document
+from auditor.inputs.streams import decode
+from auditor.present.json_v1 import document
 from tests.builder import Run, Scenario
 from tests.conftest import Judge, outcomes
 

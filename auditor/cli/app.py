@@ -55,7 +55,7 @@ app.add_typer(config.app, name="config")
 
 
 def main() -> None:
-    """Run the command line. One line for an error that a user can mend; a traceback with --debug."""
+    """Run the command line. One line for an error that a user can fix; a traceback with --debug."""
     gc.set_threshold(100_000)  # nearly all that is made lives to the end: looking for garbage costs 60 ms
     # NumPy's threads are of no use here, and cost 50 ms of start-up.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -85,6 +85,6 @@ def main() -> None:
 
 
 def _say(line: str) -> None:
-    from auditor.output.words import plain
+    from auditor.present.words import plain
 
     print(plain(line, 2000), file=sys.stderr)

@@ -23,7 +23,7 @@ def show(
     """Print every value and where it came from."""
     from auditor.engine.loader import load_rules
     from auditor.engine.policy import choose_config, load_policy
-    from auditor.ingest.locations import policy_place, resolve
+    from auditor.inputs.locations import policy_place, resolve
 
     place = policy_place(resolve(target)[0]) if target is not None else None
     found = choose_config(place, config, no_config=no_config)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auditor.cli import options, reading
+from auditor.cli import options, progress
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
     from auditor.evidence import Evidence
-    from auditor.ingest.k6.points_file import PointsFile
+    from auditor.inputs.points_file import PointsFile
 
 SUFFIX = ".parquet"
 
@@ -31,22 +31,22 @@ def convert(
     debug: options.Debug = False,
 ) -> None:
     """Write a copy of a run's points that takes a fraction of the space and time: Parquet, for any tool."""
+    from auditor.columnar.write import copy_points
     from auditor.ingest.bundle import read_run
-    from auditor.ingest.locations import resolve_one
-    from auditor.ingest.redact import Redactor, Verbatim
-    from auditor.output.parquet import copy_points
-    from auditor.output.words import plain
+    from auditor.inputs.locations import resolve_one
+    from auditor.inputs.redact import Redactor, Verbatim
+    from auditor.present.words import plain
 
     if output.suffix.lower() != SUFFIX:
-        raise AuditError(f"{str(output)!r} has no known suffix", where="--output", mend=f"use {SUFFIX}")
-    at_work = reading.workers(jobs, scheduler, memory)
+        raise AuditError(f"{str(output)!r} has no known suffix", where="--output", fix=f"use {SUFFIX}")
+    at_work = progress.workers(jobs, scheduler, memory)
     place = resolve_one(target)
     # Secrets stay in: the copy says what the original says, and what reads it masks them as it would there.
     evidence = read_run([place], redactor=Verbatim())
     source = _points(evidence, place)
     if output.exists() and output.samefile(source.file):
-        raise AuditError("it is the points file itself", where=str(output), mend="name another file")
-    with reading.progress(at_work):
+        raise AuditError("it is the points file itself", where=str(output), fix="name another file")
+    with progress.progress(at_work):
         points = copy_points(source, _format(evidence, source), output, at_work)
     before, after = source.size_bytes, output.stat().st_size
     name = Redactor().text(source.path)
@@ -56,18 +56,18 @@ def convert(
 
 def _points(evidence: Evidence, target: Path) -> PointsFile:
     """The one points file that can be converted."""
+    from auditor.columnar.read import ParquetPoints
     from auditor.ingest.bundle import CONSOLE_WITHIN
-    from auditor.ingest.k6.points_file import PointsFile
-    from auditor.ingest.k6.points_parquet import ParquetPoints
+    from auditor.inputs.points_file import PointsFile
 
     found = [(g.name, g.points) for g in evidence.generators if g.points is not None]
     if not found:
-        raise AuditError("there are no points here", where=str(target), mend="name the folder with k6.json.gz")
+        raise AuditError("there are no points here", where=str(target), fix="name the folder with k6.json.gz")
     if len(found) > 1:
         raise AuditError(
             f"{len(found)} generators: {', '.join(name for name, _ in found)}",
             where=str(target),
-            mend=f"convert each by itself, for example {target / found[0][0]}",
+            fix=f"convert each by itself, for example {target / found[0][0]}",
         )
     ((_, source),) = found
     if isinstance(source, ParquetPoints):
@@ -76,7 +76,7 @@ def _points(evidence: Evidence, target: Path) -> PointsFile:
         raise AuditError(
             "there is console text in it, for which a copy has no place",
             where=source.path,
-            mend="put the lines that begin with { into a file of their own, and the others beside it",
+            fix="put the lines that begin with { into a file of their own, and the others beside it",
         )
     assert isinstance(source, PointsFile)
     return source

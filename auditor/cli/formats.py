@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def _json(result: Audit) -> str:
-    from auditor.output.json_v1 import as_json
+    from auditor.present.json_v1 import as_json
 
     return as_json(result)
 
@@ -21,7 +21,7 @@ def _text(result: Audit) -> str:
 
     from rich.console import Console
 
-    from auditor.output.text import render
+    from auditor.present.terminal import render
 
     out = io.StringIO()
     render(result, Console(file=out, width=120, highlight=False, markup=False, emoji=False))
@@ -29,15 +29,15 @@ def _text(result: Audit) -> str:
 
 
 def _html(result: Audit) -> str:
-    from auditor.report.html import render
-    from auditor.report.model import model
+    from auditor.present.html import render
+    from auditor.present.model import model
 
     return render(model(result))
 
 
 def _markdown(result: Audit) -> str:
-    from auditor.report.markdown import render
-    from auditor.report.model import model
+    from auditor.present.markdown import render
+    from auditor.present.model import model
 
     return render(model(result))
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auditor.cli import lint_report, options, reading
+from auditor.cli import lint_report, options, progress
 from auditor.cli.formats import RENDERERS
-from auditor.cli.run import Asked, run_audit
+from auditor.cli.request import AuditRequest, run_audit
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def lint(
     debug: options.Debug = False,
 ) -> None:
     """Say whether a finished run, or a report, may be believed, why, and what to do."""
-    from auditor.ingest.locations import resolve_all
-    from auditor.output.files import parse_outputs, write_whole
+    from auditor.files import parse_outputs, write_whole
+    from auditor.inputs.locations import resolve_all
 
     overrides: dict[str, tuple[object, str]] = {
         "warmup": (warmup, "--warmup"),
@@ -95,8 +95,8 @@ def lint(
     targets, hosts = resolve_all(target), resolve_all(host or [])
 
     def audit_these(targets: list[Path], overrides: dict[str, tuple[object, str]]) -> Audit:
-        at_work = reading.workers(jobs, scheduler, memory)
-        return run_audit(Asked(targets, hosts, rules or [], config, no_config, overrides, at_work))
+        at_work = progress.workers(jobs, scheduler, memory)
+        return run_audit(AuditRequest(targets, hosts, rules or [], config, no_config, overrides, at_work))
 
     if lint_report.is_report_target(targets):
         files = parse_outputs(output or [], lint_report.FORMATS)
@@ -116,7 +116,7 @@ def lint(
             fail_on_warning=fail_on is FailOn.warning,
         )
     if run:
-        raise AuditError("a run beside a run", where="--run", mend="--run is for a report: lint report.html")
+        raise AuditError("a run beside a run", where="--run", fix="--run is for a report: lint report.html")
     files = parse_outputs(output or [], list(RENDERERS))
     result = audit_these(targets, overrides)
     if debug:
@@ -147,7 +147,7 @@ def exit_code(result: Audit, policy: Policy, *, exit_zero: bool) -> int:
 
 
 def _print_text(result: Audit, color: Color) -> None:
-    from auditor.output.text import render
+    from auditor.present.terminal import render
 
     render(result, text_console(color))
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from auditor.engine.audit import Audit
-    from auditor.engine.report_audit import ReportAudit
     from auditor.evidence import ReportEvidence
+    from auditor.report_lint.judge import ReportAudit
 
 FORMATS = ("text", "json")
 
@@ -26,7 +26,7 @@ def is_report_target(targets: Sequence[Path]) -> bool:
     """Whether the one target is a report, by its content."""
     if len(targets) != 1 or not targets[0].is_file():
         return False
-    from auditor.ingest.report.reader import is_report
+    from auditor.report_lint.read.reader import is_report
 
     return is_report(targets[0])
 
@@ -43,9 +43,9 @@ def lint_report(
     """Read a report and judge it; ``audit_run`` audits the run beside it with the overrides given."""
     from auditor.engine.loader import load_rules
     from auditor.engine.policy import choose_config, load_policy
-    from auditor.engine.report_audit import audit_report
-    from auditor.ingest.locations import policy_place
-    from auditor.ingest.report.reader import read_report
+    from auditor.inputs.locations import policy_place
+    from auditor.report_lint.judge import audit_report
+    from auditor.report_lint.read.reader import read_report
 
     report = read_report(path)
     rules = load_rules(extra_rules)
@@ -76,11 +76,11 @@ def write(
     fail_on_warning: bool,
 ) -> None:
     """Write what was asked for, and exit."""
-    from auditor.output.files import write_whole
-    from auditor.output.report_lint import render
+    from auditor.files import write_whole
+    from auditor.report_lint.present import render
 
     if kind not in FORMATS:
-        raise AuditError(f"no {kind} of a linted report", where="--format", mend="use text or json")
+        raise AuditError(f"no {kind} of a linted report", where="--format", fix="use text or json")
     for name, path in files:
         write_whole(path, _rendered(lint, name))
     if kind == "text":
@@ -95,14 +95,14 @@ def write(
 
 def _rendered(lint: ReportAudit, kind: str) -> str:
     if kind == "json":
-        from auditor.output.report_lint import as_json
+        from auditor.report_lint.present import as_json
 
         return as_json(lint)
     import io
 
     from rich.console import Console
 
-    from auditor.output.report_lint import render
+    from auditor.report_lint.present import render
 
     out = io.StringIO()
     render(lint, Console(file=out, width=120, highlight=False, markup=False, emoji=False))

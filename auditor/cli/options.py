@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 def on_disk(param: typer.CallbackParam, value: T) -> T:
     """Refuse a URL where only a local path is taken; it is not repeated, for it may hold credentials."""
-    from auditor.ingest.locations import is_url
+    from auditor.inputs.locations import is_url
 
     for one in value if isinstance(value, list) else [value]:
         path = str(one).partition("=")[2] if isinstance(one, str) else one  # FORMAT=PATH
@@ -22,7 +22,7 @@ def on_disk(param: typer.CallbackParam, value: T) -> T:
             raise AuditError(
                 "a URL, where a local path is wanted",
                 where=f"--{param.name}",
-                mend="URLs are read as runs, reports and host metrics only",
+                fix="URLs are read as runs, reports and host metrics only",
             )
     return value
 

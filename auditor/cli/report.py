@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auditor.cli import options, reading
+from auditor.cli import options, progress
 from auditor.cli.lint import show_tracebacks
-from auditor.cli.run import Asked, run_audit
+from auditor.cli.request import AuditRequest, run_audit
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
-    from auditor.report.render import Renderer
+    from auditor.present.render import Renderer
 
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json"}
 _EXIT_CODES = {"VALID": 0, "INVALID": 1, "NOT PROVEN": 3}
@@ -57,7 +57,7 @@ def report(
     debug: options.Debug = False,
 ) -> None:
     """Write the report of a run: one file, readable offline, without JavaScript, and on paper."""
-    from auditor.ingest.locations import resolve_all, resolve_one
+    from auditor.inputs.locations import resolve_all, resolve_one
 
     files = _files(output or [])
     place: Path | None = None
@@ -67,33 +67,35 @@ def report(
             raise AuditError(
                 "an earlier report holds its own run and policy",
                 where="--from",
-                mend="leave out TARGET and the options about the run",
+                fix="leave out TARGET and the options about the run",
             )
         place = resolve_one(earlier)
         found = _earlier(place)
     else:
         if not target:
-            raise AuditError("no run is named", mend="name its folder, or an earlier report with --from")
+            raise AuditError("no run is named", fix="name its folder, or an earlier report with --from")
         overrides: dict[str, tuple[object, str]] = {
             "warmup": (warmup, "--warmup"),
             "target_rate": (target_rate, "--target-rate"),
         }
-        at_work = reading.workers(jobs, scheduler, memory)
+        at_work = progress.workers(jobs, scheduler, memory)
         targets, hosts = resolve_all(target), resolve_all(host or [])
-        found = _audited(Asked(targets, hosts, rules or [], config, no_config, overrides, at_work), debug)
+        found = _audited(
+            AuditRequest(targets, hosts, rules or [], config, no_config, overrides, at_work), debug
+        )
     _write(files, found, place)
     raise typer.Exit(0 if exit_zero else _exit_code(found["result"]))
 
 
 def _files(paths: list[Path]) -> list[tuple[str, Path]]:
     if not paths:
-        raise AuditError("nowhere to write to", mend="name a file: -o report.html")
+        raise AuditError("nowhere to write to", fix="name a file: -o report.html")
     found: list[tuple[str, Path]] = []
     for path in paths:
         kind = _SUFFIXES.get(path.suffix.lower())
         if kind is None:
             raise AuditError(
-                f"{str(path)!r} has no known suffix", where="--output", mend="use .html, .md or .json"
+                f"{str(path)!r} has no known suffix", where="--output", fix="use .html, .md or .json"
             )
         if any(path == other for _, other in found):
             raise AuditError(f"{path} is named twice", where="--output")
@@ -101,8 +103,8 @@ def _files(paths: list[Path]) -> list[tuple[str, Path]]:
     return found
 
 
-def _audited(asked: Asked, debug: bool) -> dict[str, Any]:
-    from auditor.report.model import model
+def _audited(asked: AuditRequest, debug: bool) -> dict[str, Any]:
+    from auditor.present.model import model
 
     result = run_audit(asked)
     if debug:
@@ -111,7 +113,7 @@ def _audited(asked: Asked, debug: bool) -> dict[str, Any]:
 
 
 def _earlier(path: Path) -> dict[str, Any]:
-    from auditor.report.embedded import extract
+    from auditor.present.embedded import extract
 
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -121,8 +123,8 @@ def _earlier(path: Path) -> dict[str, Any]:
 
 
 def _write(files: list[tuple[str, Path]], model: dict[str, Any], earlier: Path | None) -> None:
-    from auditor.output.files import write_whole
-    from auditor.report.render import RENDERERS
+    from auditor.files import write_whole
+    from auditor.present.render import RENDERERS
 
     texts = [(path, _rendered(RENDERERS[kind], model, earlier)) for kind, path in files]
     for path, text in texts:
@@ -138,7 +140,7 @@ def _rendered(renderer: Renderer, model: dict[str, Any], earlier: Path | None) -
     except Exception as error:
         # Anyone may have altered the file: whatever breaks on what is inside is the file's fault.
         raise AuditError(
-            "the result inside is damaged", where=str(earlier), mend="write the report again from the run"
+            "the result inside is damaged", where=str(earlier), fix="write the report again from the run"
         ) from error
 
 

@@ -22,7 +22,7 @@ def rule(
     import difflib
 
     from auditor.engine.loader import load_rules, matches
-    from auditor.output.rule_page import page
+    from auditor.present.rule_page import page
 
     loaded = load_rules(rules or [])
     if every or not ids:
@@ -33,6 +33,6 @@ def rule(
         found = [r for r in loaded if matches(r, [name])]
         if not found:
             near = difflib.get_close_matches(name.upper(), [r.meta.id for r in loaded], n=1, cutoff=0.3)
-            raise AuditError(f"no rule {name!r}", mend=f"did you mean {near[0]}?" if near else "see rule --all")
+            raise AuditError(f"no rule {name!r}", fix=f"did you mean {near[0]}?" if near else "see rule --all")
         for one in found:
             typer.echo(page(one))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auditor.cli import options, reading
-from auditor.cli.run import Asked, run_audit
+from auditor.cli import options, progress
+from auditor.cli.request import AuditRequest, run_audit
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
     from auditor.engine.audit import Audit
-    from auditor.engine.report_audit import ReportAudit
+    from auditor.report_lint.judge import ReportAudit
 
 
 def signoff(
@@ -47,14 +47,14 @@ def signoff(
 ) -> None:
     """Sign a VALID run off; refuse any other, naming the rules in the way."""
     from auditor.engine.loader import rules_digest
-    from auditor.ingest.locations import resolve_all, resolve_one
-    from auditor.output.files import write_whole
-    from auditor.output.words import plain
+    from auditor.files import write_whole
+    from auditor.inputs.locations import resolve_all, resolve_one
+    from auditor.present.words import plain
     from auditor.signoff.refusal import refusal
     from auditor.signoff.statement import SignedWith, build, render
 
     if not by.strip():
-        raise AuditError("nobody signs", where="--by", mend="name who signs off")
+        raise AuditError("nobody signs", where="--by", fix="name who signs off")
     page = resolve_one(report) if report is not None else None
     if page is not None and not page.is_file():
         raise AuditError("no such report", where=str(page))
@@ -66,8 +66,8 @@ def signoff(
         "rules": [path.name for path in rules or []],
         "noConfig": no_config,
     }
-    at_work = reading.workers(jobs, scheduler, memory)
-    asked = Asked(resolve_all(target), hosts, rules or [], config, workers=at_work)
+    at_work = progress.workers(jobs, scheduler, memory)
+    asked = AuditRequest(resolve_all(target), hosts, rules or [], config, workers=at_work)
     result = audit_to_sign(asked, given)
     lint = lint_beside(page, result, rules or [])
     refused = refusal(result, lint)
@@ -87,7 +87,7 @@ def signoff(
     typer.echo(f"wrote {plain(str(output))} (unsigned: digests, no signature)")
 
 
-def audit_to_sign(asked: Asked, given: dict[str, Any]) -> Audit:
+def audit_to_sign(asked: AuditRequest, given: dict[str, Any]) -> Audit:
     """The audit of a sign-off: with the options that it records, and with the declarations required."""
     return run_audit(
         replace(
@@ -107,7 +107,7 @@ def lint_beside(report: Path | None, run: Audit, rules: list[Path]) -> ReportAud
     if report is None:
         return None
     from auditor.engine.loader import load_rules
-    from auditor.engine.report_audit import audit_report
-    from auditor.ingest.report.reader import read_report
+    from auditor.report_lint.judge import audit_report
+    from auditor.report_lint.read.reader import read_report
 
     return audit_report(read_report(report), run.policy, load_rules(rules), run)

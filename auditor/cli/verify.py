@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auditor.cli import options, reading
-from auditor.cli.run import Asked
+from auditor.cli import options, progress
+from auditor.cli.request import AuditRequest
 from auditor.cli.signoff import audit_to_sign, lint_beside
 from auditor.errors import AuditError
 
@@ -38,8 +38,8 @@ def verify(
     debug: options.Debug = False,
 ) -> None:
     """Verify a sign-off: inputs, report, verdict, header, rules, waivers and policy, all recomputed."""
-    from auditor.ingest.locations import resolve_all, resolve_one
-    from auditor.output.words import plain
+    from auditor.inputs.locations import resolve_all, resolve_one
+    from auditor.present.words import plain
     from auditor.signoff.verify import NoStatement, read
 
     file = resolve_one(signoff)
@@ -56,8 +56,8 @@ def verify(
         typer.echo(f"NOT VERIFIED  {plain(str(file))}")
         typer.echo(f"  statement: {plain(str(error))}")
         raise typer.Exit(1) from None
-    at_work = reading.workers(jobs, scheduler, memory)
-    asked = Asked(runs, hosts, rules or [], config, workers=at_work)
+    at_work = progress.workers(jobs, scheduler, memory)
+    asked = AuditRequest(runs, hosts, rules or [], config, workers=at_work)
     differences = [*stated.differences, *_recomputed(stated, asked, page)]
     if differences:
         typer.echo(f"NOT VERIFIED  {plain(str(file))}, unsigned")
@@ -72,7 +72,7 @@ def verify(
     typer.echo(f"  {len(stated.statement['subject'])} files have the digests that were signed")
 
 
-def _recomputed(stated: Read, asked: Asked, report: Path | None) -> list[Difference]:
+def _recomputed(stated: Read, asked: AuditRequest, report: Path | None) -> list[Difference]:
     from auditor.engine.loader import rules_digest
     from auditor.signoff.refusal import refusal
     from auditor.signoff.statement import build
@@ -118,7 +118,7 @@ def _name(stated: Read, report: Path) -> str:
 
 
 def _digest(name: str, run: list[Path]) -> str | None:
-    from auditor.ingest.blocks import FileDigest
+    from auditor.inputs.blocks import FileDigest
 
     for place in (*run, *(folder.parent for folder in run)):
         path = place / name

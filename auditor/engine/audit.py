@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from auditor import SEMANTICS_VERSION, __version__
-from auditor.engine.agreement import refuse_different_runs
 from auditor.engine.loader import matches
 from auditor.engine.policy import Policy
 from auditor.engine.rule import (
@@ -24,12 +23,13 @@ from auditor.engine.rule import (
     Waiver,
     highest,
 )
+from auditor.engine.same_run import refuse_different_runs
 from auditor.errors import AuditError
 from auditor.evidence import Declared, Evidence
 from auditor.facts.accounting import Accounting
 from auditor.facts.header import Header
 from auditor.facts.store import FactStore, Unknown
-from auditor.facts.workers import Threads, Workers
+from auditor.samples.workers import Threads, Workers
 
 Verdict = Literal["VALID", "INVALID", "NOT PROVEN"]
 GUARD = "EV13"
@@ -156,7 +156,7 @@ def run_rule(
             if not isinstance(one, Finding | Unknown | NotApplicable):
                 raise TypeError(f"check yielded {one!r}")
     except Unknown as unknown:
-        return RuleResult(rule, "unknown", base, unknown.reason, unknown.mend)
+        return RuleResult(rule, "unknown", base, unknown.reason, unknown.fix)
     except AuditError:
         raise
     except Exception as error:
@@ -173,13 +173,13 @@ def run_rule(
     aside = [s for s in said if isinstance(s, NotApplicable)]
     if unknowns and base == "invalid" and not any((f.severity or base) == "invalid" for f in findings):
         # What was lowered must not hide what is not known: the question stays open.
-        return RuleResult(rule, "unknown", base, unknowns[0].reason, unknowns[0].mend, findings)
+        return RuleResult(rule, "unknown", base, unknowns[0].reason, unknowns[0].fix, findings)
     if findings:
         severity = highest((f.severity or base for f in findings), base)
         ordered = sorted(findings, key=lambda f: (f.severity or base) != severity)
-        return RuleResult(rule, "fail", severity, ordered[0].message, ordered[0].mend, tuple(ordered))
+        return RuleResult(rule, "fail", severity, ordered[0].message, ordered[0].fix, tuple(ordered))
     if unknowns:
-        return RuleResult(rule, "unknown", base, unknowns[0].reason, unknowns[0].mend)
+        return RuleResult(rule, "unknown", base, unknowns[0].reason, unknowns[0].fix)
     if aside:
         return RuleResult(rule, "not-applicable", base, aside[0].reason)
     return RuleResult(rule, "pass", base)

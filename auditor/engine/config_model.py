@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
-from auditor.engine.amounts import duration_s, rate_per_s
+from auditor.engine.units import duration_s, rate_per_s
 from auditor.errors import AuditError
 
 

@@ -13,10 +13,10 @@ MAY_BE_N_A = frozenset({"dropped_iterations", *PERCENTILE_FIELDS})
 
 def answered(header: Header, name: str) -> Findings:
     """Nothing if the field has a number or a reason that is an answer ("n/a", "not identified"); else what is
-    missing and what mends it. About a run it never fails: absence of evidence shows nothing wrong."""
+    missing and what fixes it. About a run it never fails: absence of evidence shows nothing wrong."""
     field = header.fields[name]
     if field.status == "missing":
-        yield Unknown(f"{field.label}: {field.reason}", field.mend)
+        yield Unknown(f"{field.label}: {field.reason}", field.fix)
 
 
 def answered_in_report(linted: LintedReport, name: str) -> Findings:
@@ -46,7 +46,7 @@ def answered_in_report(linted: LintedReport, name: str) -> Findings:
                 said = found.reason or "it has no number"
     yield Finding(
         message=f"{label}: {said}",
-        mend=f"write the {label[:1].lower() + label[1:]} with its unit; "
+        fix=f"write the {label[:1].lower() + label[1:]} with its unit; "
         "`k6-audit report RUN -o report.html` writes all eleven",
         observed=Quantity(None, "", found.raw[:60] or "blank" if found is not None else "absent"),
         limit=Quantity(None, "", "an answer"),

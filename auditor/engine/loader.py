@@ -31,7 +31,7 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
         if rule.meta.id in by_id:
             raise AuditError(
                 f"rule {rule.meta.id} stands twice: {by_id[rule.meta.id].path} and {rule.path}",
-                mend="give one of them another id",
+                fix="give one of them another id",
             )
         by_id[rule.meta.id] = rule
     _refuse_cycles(by_id)
@@ -66,7 +66,7 @@ def _load(path: Path, label: str, *, own: bool) -> LoadedRule:
     check_report = getattr(module, "check_report", None)
     if not isinstance(meta, Rule) or not (callable(check) or callable(check_report)):
         raise AuditError(
-            "a rule file needs RULE and check", where=label, mend="see `k6-audit rule OL01` and rules/"
+            "a rule file needs RULE and check", where=label, fix="see `k6-audit rule OL01` and rules/"
         )
     if not _ID.match(meta.id):
         raise AuditError(f"{meta.id!r} is no rule id (two capitals, two digits)", where=label)

@@ -14,8 +14,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from auditor.engine.amounts import duration_s, rate_per_s
 from auditor.engine.rule import LoadedRule, Scope, Waiver
+from auditor.engine.units import duration_s, rate_per_s
 from auditor.errors import AccessRefused, AuditError
 from auditor.evidence import Declared, ScenarioDeclaration
 
@@ -227,10 +227,10 @@ def _policy(values: Mapping[str, Any], origin: Mapping[str, str], source: str) -
     )
     if declared.workload == "closed" and not declared.workload_reason:
         raise AuditError(
-            "a closed workload needs its reason", where=where("workload"), mend="give workload_reason"
+            "a closed workload needs its reason", where=where("workload"), fix="give workload_reason"
         )
     if declared.ramp == "measured" and not declared.ramp_reason:
-        raise AuditError("a measured ramp needs its reason", where=where("ramp"), mend="give ramp_reason")
+        raise AuditError("a measured ramp needs its reason", where=where("ramp"), fix="give ramp_reason")
     waivers = tuple(
         Waiver(
             w["rule"],

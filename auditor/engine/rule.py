@@ -129,7 +129,7 @@ class Finding:
     """One thing that is wrong: what was observed, the limit, the evidence, and what to do next."""
 
     message: str
-    mend: str
+    fix: str
     observed: Quantity
     limit: Quantity
     evidence: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class RuleResult:
     severity: Severity
     """The highest among its findings, else its base."""
     reason: str = ""
-    mend: str = ""
+    fix: str = ""
     findings: tuple[Finding, ...] = ()
     waived: tuple[tuple[Finding | None, Waiver], ...] = ()
     """Findings (or, as None, the unknown outcome) that a waiver covers."""

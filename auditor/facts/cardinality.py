@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from auditor.evidence import Evidence
-from auditor.facts.samples import GeneratorSamples, Samples
+from auditor.facts.samples import Samples
 from auditor.facts.store import provides
+from auditor.samples.columns import GeneratorSamples
 
 _ID = re.compile(
     r"^(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[0-9a-f]*\d)[0-9a-f]{8,}|\[redacted-\d+\])$",
@@ -65,7 +66,7 @@ def _count(generator: str, samples: GeneratorSamples, warned: int) -> SeriesCoun
             values.setdefault(key, set()).add(value)
     names = {name for name in values.get("name", set()) if name}
     with_id = sorted(name for name in names if has_id(name))
-    # `url` follows `name` since k6 0.41: the name is the one to mend.
+    # `url` follows `name` since k6 0.41: the name is the one to fix.
     ranked = sorted(values, key=lambda tag: (-len(values[tag]), tag == "url", tag))
     worst = ranked[0] if ranked else ""
     return SeriesCount(

@@ -30,7 +30,7 @@ SMALL_SLOTS, SMALL_DEFICIT = 150, 3
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Interval:
     """Planned and started of one stretch; times on the scenario's own clock."""
 
     scope: str
@@ -70,12 +70,12 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class DeliveredLoad:
     """Stretches of every open scenario with a known plan; the per-key ones and the sums."""
 
-    whole: tuple[Stretch, ...]
-    stages: tuple[Stretch, ...]
-    windows: Mapping[str, tuple[Stretch, ...]]
+    whole: tuple[Interval, ...]
+    stages: tuple[Interval, ...]
+    windows: Mapping[str, tuple[Interval, ...]]
     """By scope (a scenario's sum, and each key where there are several), in time order."""
     unscheduled: tuple[Key, ...] = ()
     """Measured keys whose schedule nothing tells: not closed, or not in the plan at all."""
@@ -83,7 +83,7 @@ class Delivery:
     """Whether stamps are too coarse to place starts: windows, and stages with an edge, then prove nothing."""
 
     @property
-    def worst_window(self) -> Stretch | None:
+    def worst_window(self) -> Interval | None:
         every = [w for windows in self.windows.values() for w in windows if w.slots > 0]
         return min(every, key=lambda w: w.ratio, default=None)
 
@@ -91,7 +91,7 @@ class Delivery:
 @provides
 def delivery(
     plan: Plan, timeline: Timeline, iterations: Iterations, accounting: Accounting, declared: Declared
-) -> Delivery:
+) -> DeliveredLoad:
     """Planned against started, for every key with a schedule that is not declared support."""
     keyed = [
         # Iterations in flight where the evidence was cut off began, but left no sample to count.
@@ -99,9 +99,9 @@ def delivery(
         for key, one in plan.keys.items()
         if one.schedule is not None and not one.support and key in timeline.keys
     ]
-    whole: list[Stretch] = []
-    stages: list[Stretch] = []
-    windows: dict[str, tuple[Stretch, ...]] = {}
+    whole: list[Interval] = []
+    stages: list[Interval] = []
+    windows: dict[str, tuple[Interval, ...]] = {}
     for scenario in dict.fromkeys(entry.plan.key.scenario for entry in keyed):
         mine = [entry for entry in keyed if entry.plan.key.scenario == scenario]
         parts = [_whole(entry, accounting) for entry in mine]
@@ -122,7 +122,7 @@ def delivery(
     unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
     unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
     coarse = any(entry.clock.slack_ns for entry in keyed)
-    return Delivery(tuple(whole), tuple(stages), windows, tuple(unscheduled), coarse)
+    return DeliveredLoad(tuple(whole), tuple(stages), windows, tuple(unscheduled), coarse)
 
 
 class _Keyed(NamedTuple):
@@ -147,11 +147,11 @@ class _Keyed(NamedTuple):
         return max(last - first, 0)
 
 
-def _whole(entry: _Keyed, accounting: Accounting) -> Stretch:
+def _whole(entry: _Keyed, accounting: Accounting) -> Interval:
     key, clock = entry.plan.key, entry.clock
     slots = entry.slots(clock.from_s, clock.to_s) if clock.window_s > 0 else 0
     counts = accounting.window[key]
-    return Stretch(
+    return Interval(
         str(key),
         key.scenario,
         key.generator,
@@ -164,8 +164,8 @@ def _whole(entry: _Keyed, accounting: Accounting) -> Stretch:
     )
 
 
-def _sum(parts: Sequence[Stretch], scope: str, scenario: str) -> Stretch:
-    return Stretch(
+def _sum(parts: Sequence[Interval], scope: str, scenario: str) -> Interval:
+    return Interval(
         scope,
         scenario,
         "",
@@ -179,11 +179,11 @@ def _sum(parts: Sequence[Stretch], scope: str, scenario: str) -> Stretch:
     )
 
 
-def _stages(mine: Sequence[_Keyed], scope: str, generator: str) -> list[Stretch]:
+def _stages(mine: Sequence[_Keyed], scope: str, generator: str) -> list[Interval]:
     """Stages of the (equal) plans, each cut to the window; interrupted iterations count in the last."""
     schedule = mine[0].plan.schedule
     assert schedule is not None
-    found: list[Stretch] = []
+    found: list[Interval] = []
     for index, stage in enumerate(schedule.stages):
         slots = started = 0
         from_s, to_s = stage.start_s, stage.end_s
@@ -201,12 +201,12 @@ def _stages(mine: Sequence[_Keyed], scope: str, generator: str) -> list[Stretch]
         if slots or started:
             scenario = mine[0].plan.key.scenario
             found.append(
-                Stretch(scope, scenario, generator, index + 1, from_s, to_s, slots, started, len(mine))
+                Interval(scope, scenario, generator, index + 1, from_s, to_s, slots, started, len(mine))
             )
     return found
 
 
-def _windows(mine: Sequence[_Keyed], scope: str, generator: str) -> tuple[Stretch, ...]:
+def _windows(mine: Sequence[_Keyed], scope: str, generator: str) -> tuple[Interval, ...]:
     to_s = min(entry.clock.to_s for entry in mine)
     schedules = [entry.plan.schedule for entry in mine if entry.plan.schedule is not None]
     edges = tumbling_edges(schedules, mine[0].clock.from_s, to_s)
@@ -219,7 +219,7 @@ def _windows(mine: Sequence[_Keyed], scope: str, generator: str) -> tuple[Stretc
             slots += entry.slots(low, end)
             started += entry.starts(low, end)
         scenario = mine[0].plan.key.scenario
-        found.append(Stretch(scope, scenario, generator, index + 1, low, high, slots, started, len(mine)))
+        found.append(Interval(scope, scenario, generator, index + 1, low, high, slots, started, len(mine)))
     return tuple(found)
 
 
@@ -242,16 +242,16 @@ WINDOW_INVALID = 0.90
 WINDOW_SHORT = 0.98
 
 
-def short_windows(windows: Sequence[Stretch]) -> tuple[list[Stretch], bool]:
+def short_windows(windows: Sequence[Interval]) -> tuple[list[Interval], bool]:
     """The windows below 98 %, and whether they are beyond OL03's invalid limit: any below 90 %, or more
     than max(1, 1 %) of them below 98 %."""
     short = [w for w in windows if w.ratio < WINDOW_SHORT]
-    grave = any(w.ratio < WINDOW_INVALID for w in short) or len(short) > max(1.0, len(windows) / 100)
-    return short, grave
+    is_invalid = any(w.ratio < WINDOW_INVALID for w in short) or len(short) > max(1.0, len(windows) / 100)
+    return short, is_invalid
 
 
 @provides
-def load_lost(delivery: Delivery, accounting: Accounting) -> LoadLost:
+def load_lost(delivery: DeliveredLoad, accounting: Accounting) -> LoadLost:
     """(dropped + silent) / N* ≥ 1 %, or OL01's or OL03's quantity beyond its invalid limit."""
     found: dict[str, str] = {}
     for stretch in delivery.whole:
@@ -265,8 +265,8 @@ def load_lost(delivery: Delivery, accounting: Accounting) -> LoadLost:
         elif not stretch.within() and stretch.deficit > 0:
             found[stretch.scenario] = f"{stretch.started:,} of {stretch.slots:,} planned starts were made"
     for windows in delivery.windows.values() if not delivery.coarse else ():
-        short, grave = short_windows(windows)
-        if grave:
+        short, is_invalid = short_windows(windows)
+        if is_invalid:
             worst = min(short, key=lambda w: w.ratio)
             found.setdefault(worst.scenario, f"a 10 s window delivered {worst.ratio:.1%} of its plan")
     return LoadLost(found)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from auditor.evidence import LOOPING_EXECUTORS, Declared
 from auditor.facts.accounting import Accounting, total
-from auditor.facts.host import GeneratorLoad
+from auditor.facts.host import GeneratorHosts
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
 from auditor.facts.plan import KeyPlan, Plan
@@ -46,7 +46,7 @@ class HeaderField:
     status: Status
     value: float | None = None
     reason: str = ""
-    mend: str = ""
+    fix: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
     """More about the value, by machine name (docs/json.md)."""
 
@@ -83,7 +83,7 @@ def _fields(
         lambda: _target(store, plan, declared, scenario),
         lambda: _achieved(store, plan, scenario),
         lambda: _dropped(store, plan, scenario),
-        lambda: _cpu(store.get(GeneratorLoad)),
+        lambda: _cpu(store.get(GeneratorHosts)),
         lambda: _duration(store, plan, scenario),
         lambda: _warmup(declared),
         *(functools.partial(_percentile, store, name, scenario) for name, _ in PERCENTILES),
@@ -93,9 +93,9 @@ def _fields(
         try:
             made = make()
         except Unknown as unknown:
-            made = _Made("missing", reason=unknown.reason, mend=unknown.mend)
+            made = _Made("missing", reason=unknown.reason, fix=unknown.fix)
         found[name] = HeaderField(
-            name, label, unit, made.status, made.value, made.reason, made.mend, made.detail
+            name, label, unit, made.status, made.value, made.reason, made.fix, made.detail
         )
     return found
 
@@ -105,7 +105,7 @@ class _Made:
     status: Status
     value: float | None = None
     reason: str = ""
-    mend: str = ""
+    fix: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -155,7 +155,7 @@ def _target(store: FactStore, plan: Plan, declared: Declared, scenario: str | No
     if open_keys:
         unknown = [one.key for one in mine if one.is_open and one.schedule is None]
         if unknown:
-            raise Unknown(f"the schedule of {unknown[0]} is not known", _PLAN_MEND)
+            raise Unknown(f"the schedule of {unknown[0]} is not known", _PLAN_FIX)
         slots = sum(accounting.window[k].slots or 0 for k in open_keys)
         schedules = {k.scenario: plan.keys[k].schedule for k in open_keys}
         words = "; ".join(
@@ -172,10 +172,10 @@ def _target(store: FactStore, plan: Plan, declared: Declared, scenario: str | No
             "a closed model has no target rate, and none was declared",
             "use an arrival-rate executor, or declare the target with --target-rate",
         )
-    raise Unknown("nothing says what rate was planned", _PLAN_MEND)
+    raise Unknown("nothing says what rate was planned", _PLAN_FIX)
 
 
-_PLAN_MEND = (
+_PLAN_FIX = (
     "keep k6's standard output (the banner) and the output of `k6 inspect --execution-requirements script.js`, "
     "or declare the target with --target-rate"
 )
@@ -238,10 +238,10 @@ def _dropped(store: FactStore, plan: Plan, scenario: str | None) -> _Made:
     )
 
 
-def _cpu(load: GeneratorLoad) -> _Made:
+def _cpu(load: GeneratorHosts) -> _Made:
     if load.uncovered:
         name, why = next(iter(load.uncovered.items()))
-        raise Unknown(f"generator {name}: {why}" if name else why, _CPU_MEND)
+        raise Unknown(f"generator {name}: {why}" if name else why, _CPU_FIX)
     worst = max(load.hosts, key=lambda h: h.max_5s_percent)
     cores = [h.worst_core_percent for h in load.hosts if h.worst_core_percent is not None]
     hosts = [
@@ -265,7 +265,7 @@ def _cpu(load: GeneratorLoad) -> _Made:
     return _Made("ok", worst.max_5s_percent, detail=detail)
 
 
-_CPU_MEND = "record host metrics of every generator over the whole test and keep them beside the points"
+_CPU_FIX = "record host metrics of every generator over the whole test and keep them beside the points"
 
 
 def _duration(store: FactStore, plan: Plan, scenario: str | None) -> _Made:

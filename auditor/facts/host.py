@@ -8,23 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from auditor.evidence import Evidence, HostSeries
-from auditor.facts.reduce import Floats, Ints
 from auditor.facts.store import Unknown, provides
 from auditor.facts.timeline import Timeline
+from auditor.samples.reduce import Floats, Ints
 
 NS_PER_S = 1_000_000_000
 LEAST_COVERAGE = 0.95
 LONGEST_STEP_S = 10.0
 MOST_AT_ONCE = 1 << 18
 """Values that are gathered at once to average runs of samples: what bounds the memory it takes."""
-_MEND = (
+_FIX = (
     "record the generator's CPU while the test runs, e.g. `sar -o host.sa 1` and "
     "`sadf -j host.sa -- -u ALL -P ALL -r ALL > host.sadf.json`, and keep it beside the points"
 )
 
 
 @dataclass(frozen=True)
-class HostLoad:
+class HostUse:
     """One host over the window of the generators it covers. Percent of all its cores."""
 
     path: str
@@ -56,10 +56,10 @@ class HostLoad:
 
 
 @dataclass(frozen=True)
-class GeneratorLoad:
+class GeneratorHosts:
     """Hosts with metrics, and the generators that have none."""
 
-    hosts: tuple[HostLoad, ...]
+    hosts: tuple[HostUse, ...]
     uncovered: Mapping[str, str]
     """Generator -> why nothing usable covers it."""
 
@@ -68,7 +68,7 @@ HOT_CORE_PERCENT = 80.0
 
 
 @provides
-def generator_load(evidence: Evidence, timeline: Timeline) -> GeneratorLoad:
+def generator_load(evidence: Evidence, timeline: Timeline) -> GeneratorHosts:
     """Every generator's host over its window.
 
     Raises:
@@ -76,8 +76,8 @@ def generator_load(evidence: Evidence, timeline: Timeline) -> GeneratorLoad:
     """
     own = any(g.hosts for g in evidence.generators)
     if not own and not evidence.shared_hosts:
-        raise Unknown("no host metrics of the generator were found", _MEND)
-    hosts: list[HostLoad] = []
+        raise Unknown("no host metrics of the generator were found", _FIX)
+    hosts: list[HostUse] = []
     uncovered: dict[str, str] = {}
     for generator in evidence.generators:
         span = _window_ns(timeline, [generator.name])
@@ -101,10 +101,10 @@ def generator_load(evidence: Evidence, timeline: Timeline) -> GeneratorLoad:
         if not load.usable:
             for name in load.covers:
                 uncovered.setdefault(name, _why(load))
-    return GeneratorLoad(tuple(hosts), uncovered)
+    return GeneratorHosts(tuple(hosts), uncovered)
 
 
-def _shared(evidence: Evidence, timeline: Timeline, uncovered: dict[str, str]) -> list[HostLoad]:
+def _shared(evidence: Evidence, timeline: Timeline, uncovered: dict[str, str]) -> list[HostUse]:
     names = tuple(g.name for g in evidence.generators)
     span = _window_ns(timeline, names)
     if span is None or len(_hosts(evidence.shared_hosts)) != 1:
@@ -121,7 +121,7 @@ def _hosts(series: tuple[HostSeries, ...]) -> set[str]:
     return {s.host or s.path for s in series}
 
 
-def _why(load: HostLoad) -> str:
+def _why(load: HostUse) -> str:
     if load.max_5s_percent == 0:
         return f"{load.path} shows 0 % CPU throughout: it did not measure a generator at work"
     if load.step_s > LONGEST_STEP_S:
@@ -138,7 +138,7 @@ def _window_ns(timeline: Timeline, names: tuple[str, ...] | list[str]) -> tuple[
     return (min(s for s, _ in spans), max(e for _, e in spans)) if spans else None
 
 
-def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], shared: bool) -> HostLoad | None:
+def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], shared: bool) -> HostUse | None:
     start, end = span
     interval_ns = np.rint(series.interval_s * NS_PER_S).astype(np.int64)
     begin = series.stamp_ns - interval_ns
@@ -154,7 +154,7 @@ def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], sh
     overlap_ns = np.maximum(overlap_ns, 1)
     best, best_at = _highest_mean(busy, length_s, stamps, 5.0)
     core, core_percent, hot = _cores(series, inside, length_s, stamps)
-    return HostLoad(
+    return HostUse(
         path=series.path,
         host=series.host,
         covers=covers,

@@ -9,12 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from auditor.evidence import Console, Evidence, Summary
-from auditor.facts.counted import Counted
+from auditor.facts.count_sources import CountSources
 from auditor.facts.keys import Key
 from auditor.facts.plan import Plan
-from auditor.facts.reduce import Floats, Ints
-from auditor.facts.samples import Column, GeneratorSamples, Samples
+from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
+from auditor.samples.columns import Column, GeneratorSamples
+from auditor.samples.reduce import Floats, Ints
 
 NS_PER_MS = 1_000_000
 LONGEST_MS = 1e10
@@ -73,7 +74,7 @@ class Iterations:
 
 
 @provides
-def iterations(counted: Counted, samples: Samples | None, plan: Plan, evidence: Evidence) -> Iterations:
+def iterations(counted: CountSources, samples: Samples | None, plan: Plan, evidence: Evidence) -> Iterations:
     """Iterations of every planned scenario, and of every scenario that samples name.
 
     Raises:

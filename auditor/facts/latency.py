@@ -16,7 +16,7 @@ import numpy as np
 
 from auditor.evidence import Summary
 from auditor.facts.accounting import Accounting
-from auditor.facts.counted import Counted
+from auditor.facts.count_sources import CountSources
 from auditor.facts.keys import Key
 from auditor.facts.plan import Plan
 from auditor.facts.quantiles import (
@@ -28,10 +28,10 @@ from auditor.facts.quantiles import (
     identified,
     round_half_up,
 )
-from auditor.facts.reduce import Floats
 from auditor.facts.requests import HTTP, NS_PER_MS, Requests
 from auditor.facts.store import FactStore, Unknown, provides
 from auditor.facts.timeline import Timeline
+from auditor.samples.reduce import Floats
 
 _SUMMARY_KEYS = {"p50": "med", "p90": "p(90)", "p95": "p(95)", "p99": "p(99)", "p999": "p(99.9)"}
 
@@ -168,7 +168,7 @@ def latency(
     plan: Plan,
     timeline: Timeline,
     accounting: Accounting,
-    counted: Counted,
+    counted: CountSources,
     store: FactStore,
 ) -> Latency:
     """The populations of the window. Without any request the cells are empty, not unknown."""

@@ -67,7 +67,7 @@ class Disagreement:
     generator: str
     scenario: str
     message: str
-    grave: bool
+    is_invalid: bool
     """Executor, rate or scenario names differ (the rest is a warning)."""
     evidence: str
 
@@ -166,9 +166,9 @@ def _from_banner(
     sources = generator.option_sources
     described = {source.path: {s.name: s for s in source.scenarios} for source in sources}
 
-    def disagree(scenario: str, message: str, grave: bool, *paths: str) -> None:
+    def disagree(scenario: str, message: str, is_invalid: bool, *paths: str) -> None:
         files = ", ".join((console.path, *paths))
-        disagreements.append(Disagreement(generator.name, scenario, message, grave, files))
+        disagreements.append(Disagreement(generator.name, scenario, message, is_invalid, files))
 
     for text in console.unread:
         disagree(
@@ -190,8 +190,8 @@ def _from_banner(
                     )
                 continue
             differences = _differences(banner, option, share)
-            for message, grave in differences:
-                disagree(banner.name, message, grave, source.path)
+            for message, is_invalid in differences:
+                disagree(banner.name, message, is_invalid, source.path)
             if differences:
                 continue
             if best is None:
@@ -236,10 +236,10 @@ def _contradictions(
             generator.name,
             one.name,
             f"the {what} of {one.name!r} is {mine} in {source.path} and {theirs} in {lesser.path}",
-            grave,
+            is_invalid,
             f"{source.path}, {lesser.path}",
         )
-        for what, mine, theirs, grave in differing
+        for what, mine, theirs, is_invalid in differing
         if mine != theirs
     ]
 
@@ -257,7 +257,7 @@ def _words_s(length: Fraction | None) -> str:
 
 
 def _differences(banner: BannerScenario, option: ScenarioOptions, share: Fraction) -> list[tuple[str, bool]]:
-    """In words, what the options say otherwise than the banner; with whether it is grave."""
+    """In words, what the options say otherwise than the banner; with whether that makes the run invalid."""
     if banner.executor != option.executor:
         return [(f"the banner ran {banner.executor} ({banner.text}); the options say {option.executor}", True)]
     found: list[tuple[str, bool]] = []

@@ -15,9 +15,10 @@ import numpy.typing as npt
 from auditor.evidence import Declared
 from auditor.facts.iterations import as_ns
 from auditor.facts.plan import Plan
-from auditor.facts.reduce import PROTOCOL_DURATIONS, Floats, Ints
-from auditor.facts.samples import Column, GeneratorSamples, Samples
+from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
+from auditor.samples.columns import Column, GeneratorSamples
+from auditor.samples.reduce import PROTOCOL_DURATIONS, Floats, Ints
 
 NS_PER_MS = 1_000_000
 HTTP = "http_req_duration"

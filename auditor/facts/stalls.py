@@ -19,7 +19,7 @@ from auditor.facts.store import Unknown, provides
 from auditor.facts.timeline import KeyTimeline, Timeline
 
 LEAST_GAP_S = 1.0
-FINE_STAMP_MEND = (
+FINE_STAMP_FIX = (
     "record with fine stamps: set K6_CSV_TIME_FORMAT=unix_nano for k6's CSV output, or write JSON "
     "(--out json=k6.json.gz)"
 )
@@ -87,7 +87,7 @@ def require_fine_stamps(samples: Samples) -> None:
         if one.coarse_ns:
             raise Unknown(
                 f"the stamps of {one.path} are only good to {one.coarse_ns / 1e9:g} s",
-                FINE_STAMP_MEND,
+                FINE_STAMP_FIX,
             )
 
 

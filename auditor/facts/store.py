@@ -2,7 +2,7 @@
 
 A provider is a function marked with `provides`; its annotated parameters are the facts it needs and its
 return annotation the fact it makes. A parameter annotated ``X | None`` is optional: it arrives as None when
-X cannot be derived. A fact that cannot be derived raises `Unknown`, which says why and what mends it.
+X cannot be derived. A fact that cannot be derived raises `Unknown`, which says why and what fixes it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _PROVIDERS: dict[type, Provider] = {}
 
 
 class Unknown(Exception):
-    """The evidence does not say: why, and the one thing that mends it."""
+    """The evidence does not say: why, and the one thing that fixes it."""
 
-    def __init__(self, reason: str, mend: str = "") -> None:
+    def __init__(self, reason: str, fix: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
-        self.mend = mend
+        self.fix = fix
 
 
 def provides(function: Callable[..., T]) -> Callable[..., T]:

@@ -15,10 +15,11 @@ from typing import Literal
 import numpy as np
 
 from auditor.evidence import Evidence, GeneratorEvidence, Summary, SummaryMetric
-from auditor.facts.counted import Counted
-from auditor.facts.reduce import PROTOCOL_DURATIONS
-from auditor.facts.samples import REQUEST_SET, Column, GeneratorSamples, Samples
+from auditor.facts.count_sources import CountSources
+from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
+from auditor.samples.columns import REQUEST_SET, Column, GeneratorSamples
+from auditor.samples.reduce import PROTOCOL_DURATIONS
 
 _EXPRESSION = re.compile(
     r"^\s*(?P<stat>avg|min|max|med|count|rate|value|p\(\s*(?P<p>\d+(?:\.\d+)?)\s*\))\s*"
@@ -108,7 +109,7 @@ def parse(expression: str) -> Expression | None:
 
 
 @provides
-def thresholds(counted: Counted, evidence: Evidence, samples: Samples | None) -> Thresholds:
+def thresholds(counted: CountSources, evidence: Evidence, samples: Samples | None) -> Thresholds:
     """Evaluate every threshold that options, Metric lines or a summary name."""
     found: list[Threshold] = []
     known = False
@@ -284,7 +285,7 @@ class DropBudget:
 
 
 @provides
-def drop_budget(counted: Counted, evidence: Evidence, samples: Samples | None) -> DropBudget:
+def drop_budget(counted: CountSources, evidence: Evidence, samples: Samples | None) -> DropBudget:
     """The strictest `dropped_iterations` threshold.
 
     Raises:

@@ -16,8 +16,9 @@ from auditor.evidence import Declared, Evidence, GeneratorEvidence
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.plan import KeyPlan, Plan
-from auditor.facts.samples import GeneratorSamples, Samples
+from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
+from auditor.samples.columns import GeneratorSamples
 
 NS_PER_S = 1_000_000_000
 ORIGIN_SLOTS = 1000

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from auditor.evidence import Summary
-from auditor.facts.counted import Counted
+from auditor.facts.count_sources import CountSources
 from auditor.facts.iterations import Iterations
 from auditor.facts.keys import Key
 from auditor.facts.plan import KeyPlan, Plan
@@ -37,7 +37,7 @@ class VuTime:
 
 
 @provides
-def vu_time(counted: Counted, iterations: Iterations, requests: Requests | None, plan: Plan) -> VuTime:
+def vu_time(counted: CountSources, iterations: Iterations, requests: Requests | None, plan: Plan) -> VuTime:
     """Sum iteration and request time per key; of a summary, rate × mean (Little's law)."""
     found: dict[Key, KeyVuTime] = {}
     for name, summary in counted.summaries.items():

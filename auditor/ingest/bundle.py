@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from auditor.columnar.read import ParquetPoints
 from auditor.errors import AuditError, not_one_run
 from auditor.evidence import (
     Console,
@@ -22,8 +23,6 @@ from auditor.evidence import (
     Source,
     Summary,
 )
-from auditor.ingest import streams
-from auditor.ingest.blocks import FileDigest
 from auditor.ingest.host.plain_csv import read_host_csv
 from auditor.ingest.host.sadf_json import UnusableHost, read_sadf
 from auditor.ingest.k6 import logs, points_pair
@@ -32,11 +31,12 @@ from auditor.ingest.k6.console import looks_like_console, read_console, strip_an
 from auditor.ingest.k6.options import read_options
 from auditor.ingest.k6.points_csv import CsvPoints
 from auditor.ingest.k6.points_json import JsonPoints
-from auditor.ingest.k6.points_parquet import ParquetPoints
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
 from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary, read_totals
-from auditor.ingest.redact import Redactor
 from auditor.ingest.sniff import Recognised, sniff
+from auditor.inputs import streams
+from auditor.inputs.blocks import FileDigest
+from auditor.inputs.redact import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 CONSOLE_WITHIN = "with console text in it"
 """The note on a points file that k6 wrote to its standard output."""
-_EVIDENCE_MEND = "name the folder that holds k6.json.gz, console.txt, inspect.json and the host metrics"
+_EVIDENCE_FIX = "name the folder that holds k6.json.gz, console.txt, inspect.json and the host metrics"
 
 
 @dataclass
@@ -97,7 +97,7 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = (), redactor: Reda
         folders = [_folder_of(target, reading.redactor.text(target.name), reading) for target in targets]
         label = ", ".join(str(t) for t in targets)
     if not any(folder.has_run for folder in folders):
-        raise AuditError("nothing here is evidence of a k6 run", where=label, mend=_EVIDENCE_MEND)
+        raise AuditError("nothing here is evidence of a k6 run", where=label, fix=_EVIDENCE_FIX)
     for path in hosts:
         if not path.is_file():
             raise AuditError("no such host-metrics file", where=str(path))
@@ -335,7 +335,7 @@ def _two_runs(label: str, other_label: str, how: str, path: Path) -> AuditError:
     return AuditError(
         f"two points files {how}: {label} and {other_label}",
         where=str(path.parent),
-        mend="keep one run in a folder; several generators want a sub-folder each",
+        fix="keep one run in a folder; several generators want a sub-folder each",
     )
 
 
@@ -397,7 +397,7 @@ def _one_console(consoles: list[Console]) -> Console | None:
         ):
             raise AuditError(
                 f"two banners that differ: {with_banner[0].path} and {other.path}",
-                mend="keep the console of the run that is audited, and only that",
+                fix="keep the console of the run that is audited, and only that",
             )
     chosen = with_banner or consoles
     return chosen[0] if chosen else None
@@ -414,7 +414,7 @@ def _ranked(options: list[Options]) -> tuple[Options, ...]:
         if _rank(one) == _rank(other) and one.kind != "script" and one.scenarios != other.scenarios:
             raise AuditError(
                 f"two sets of options that differ: {one.path} and {other.path}",
-                mend="keep the `k6 inspect` output or the archive of the run that is audited, and only that",
+                fix="keep the `k6 inspect` output or the archive of the run that is audited, and only that",
             )
     return tuple(ranked)
 
@@ -429,7 +429,7 @@ def _one_code(codes: list[ExitCode]) -> ExitCode | None:
     if len({code.code for code in codes}) > 1:
         raise AuditError(
             "two exit codes that differ: " + ", ".join(f"{c.path} says {c.code}" for c in codes),
-            mend="keep the exit code of the run that is audited",
+            fix="keep the exit code of the run that is audited",
         )
     return codes[0] if codes else None
 

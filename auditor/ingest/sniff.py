@@ -11,16 +11,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from auditor.ingest import streams
+from auditor.columnar import read as columnar
 from auditor.ingest.host.plain_csv import looks_like_host_csv
 from auditor.ingest.host.sadf_json import looks_like_sadf
-from auditor.ingest.k6 import points_csv, points_parquet
+from auditor.ingest.k6 import points_csv
 from auditor.ingest.k6.archive import Archive, UnusableArchive, is_tar, looks_like_metadata, open_tar
 from auditor.ingest.k6.console import looks_like_console, strip_ansi
 from auditor.ingest.k6.logs import looks_like_log
 from auditor.ingest.k6.options import looks_like_options
 from auditor.ingest.k6.script import looks_like_script
 from auditor.ingest.k6.summary import find_summary, summary_kind
+from auditor.inputs import streams
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +81,7 @@ def sniff(path: Path) -> Recognised:
     data = streams.head(path)
     if not data.strip():
         return _empty(path)
-    if points_parquet.is_parquet(data):
+    if columnar.is_parquet(data):
         return _parquet(path)
     start = streams.decode(data)
     if code := re.fullmatch(r"\s*(-?\d{1,3})\s*", start):
@@ -192,7 +193,7 @@ def _textual(path: Path, start: str) -> Recognised:
 def _parquet(path: Path) -> Recognised:
     if streams.is_compressed(path):
         return _other("a compressed Parquet file: unpack it")
-    if not points_parquet.may_be_copy(path):
+    if not columnar.may_be_copy(path):
         return _other("a Parquet file that k6-audit did not write")
     return Recognised("points", "columnar copy of k6 points", copy=True)
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from auditor.engine.audit import Audit
-    from auditor.engine.report_audit import ReportAudit
     from auditor.engine.rule import RuleResult
+    from auditor.report_lint.judge import ReportAudit
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ def refusal(audit: Audit, report: ReportAudit | None) -> Refusal | None:
 
 def _reasons(results: Iterable[RuleResult]) -> tuple[str, ...]:
     return tuple(
-        f"{r.id} {r.rule.meta.title}: {r.reason}" + (f" → {_mend(r)}" if _mend(r) else "") for r in results
+        f"{r.id} {r.rule.meta.title}: {r.reason}" + (f" → {_fix(r)}" if _fix(r) else "") for r in results
     )
 
 
-def _mend(result: RuleResult) -> str:
-    return result.mend or (result.findings[0].mend if result.findings else "")
+def _fix(result: RuleResult) -> str:
+    return result.fix or (result.findings[0].fix if result.findings else "")

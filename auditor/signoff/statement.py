@@ -11,14 +11,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from auditor.output.json_v1 import document, finite
+from auditor.present.json_v1 import document, finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from auditor.engine.audit import Audit
-    from auditor.engine.report_audit import ReportAudit
     from auditor.engine.rule import RuleResult
+    from auditor.report_lint.judge import ReportAudit
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"

@@ -40,13 +40,13 @@ def check(cardinality: Cardinality, samples: Samples, limits: Limits) -> Finding
         if not own.worst_tag:
             continue
         if own.worst_tag in ("name", "url"):
-            mend = "group the URLs under one name for each route (http.url`…/${id}`, or the tag name)"
+            fix = "group the URLs under one name for each route (http.url`…/${id}`, or the tag name)"
         else:
-            mend = f"keep the values of {own.worst_tag!r} out of the tags, or make them few"
+            fix = f"keep the values of {own.worst_tag!r} out of the tags, or make them few"
         yield Finding(
             message=f"tag {own.worst_tag!r} has {own.worst_tag_values:,} values, more than any other tag; "
             f"{own.at_least:,} time series in all",
-            mend=mend,
+            fix=fix,
             observed=count(own.worst_tag_values, "values"),
             limit=count(limits["names"], "values"),
             evidence=(samples.by_generator[name].path,),

@@ -46,7 +46,7 @@ def check(cardinality: Cardinality, samples: Samples, limits: Limits) -> Finding
             message += f", {own.names_with_id:,} of them with an id in it, such as {own.example!r}"
         yield Finding(
             message=message,
-            mend="name requests by their route (http.url`…/${id}`, or the tag name), so that there are "
+            fix="name requests by their route (http.url`…/${id}`, or the tag name), so that there are "
             "as many names "
             f"as routes, at most {limits['names']:,.0f}",
             observed=count(own.names if many else own.names_with_id, "names" if many else "names with an id"),

@@ -25,8 +25,8 @@ from auditor.api import (
     Cardinality,
     Finding,
     Findings,
-    GeneratorLoad,
-    HostLoad,
+    GeneratorHosts,
+    HostUse,
     Limit,
     Limits,
     Rule,
@@ -55,7 +55,7 @@ PER_URL = 9
 """Series of one distinct URL: eight timings and counts, and http_req_failed."""
 
 
-def check(cardinality: Cardinality, samples: Samples, load: GeneratorLoad | None, limits: Limits) -> Findings:
+def check(cardinality: Cardinality, samples: Samples, load: GeneratorHosts | None, limits: Limits) -> Findings:
     for name, own in cardinality.by_generator.items():
         if own.at_least <= limits["series"]:
             continue
@@ -73,7 +73,7 @@ def check(cardinality: Cardinality, samples: Samples, load: GeneratorLoad | None
             message += f"; its host was strained as well ({strained})"
         yield Finding(
             message=message,
-            mend="give requests that differ only by an id one name (http.url`…/${id}`, or the tag name), so "
+            fix="give requests that differ only by an id one name (http.url`…/${id}`, or the tag name), so "
             f"that fewer than {limits['series'] / PER_URL:,.0f} names remain"
             if by_url
             else f"take ids out of the tag {own.worst_tag!r}; a request costs {PER_URL} series for each value "
@@ -86,7 +86,7 @@ def check(cardinality: Cardinality, samples: Samples, load: GeneratorLoad | None
         )
 
 
-def strain(host: HostLoad, limits: Limits) -> str:
+def strain(host: HostUse, limits: Limits) -> str:
     """What on this host is beyond a limit, in words; empty if nothing is."""
     if host.max_5s_percent > limits["cpu_5s"] or host.p95_percent > limits["cpu_5s"]:
         return f"CPU {host.max_5s_percent:.1f} % over 5 s"

@@ -78,7 +78,7 @@ def check(
         if same and same == digests.get((second, other.path)):
             yield Finding(
                 message=f"{first} and {second} have the same points file, byte for byte",
-                mend=CAUSE,
+                fix=CAUSE,
                 observed=percent(1.0),
                 limit=percent(limits["equal"]),
                 evidence=(one.path, other.path),
@@ -91,7 +91,7 @@ def check(
                 message=f"{share:.1%} of the iterations of {first} and {second} ended at the same "
                 "nanosecond: it is "
                 "the same data",
-                mend=CAUSE,
+                fix=CAUSE,
                 observed=percent(share),
                 limit=percent(limits["equal"]),
                 evidence=(one.path, other.path),
@@ -138,7 +138,7 @@ def twins(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Finding]
             message=f"{twice:,} of {len(pairs):,} iterations are in the file twice or more, with the "
             "same end and "
             "duration",
-            mend="use the points file as k6 wrote it; it was appended to itself, or merged with a copy",
+            fix="use the points file as k6 wrote it; it was appended to itself, or merged with a copy",
             observed=percent(share),
             limit=percent(limits["equal"]),
             evidence=(own.path,),
@@ -157,7 +157,7 @@ def run_ids(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Findin
             some = ", ".join(repr(value) for value in sorted(found)[:3])
             yield Finding(
                 message=f"tag {tag!r} names {len(found)} runs in one file ({some}): they are not one run",
-                mend="write every run to a file of its own (k6 appends nothing by itself) and audit each",
+                fix="write every run to a file of its own (k6 appends nothing by itself) and audit each",
                 observed=count(len(found), "runs"),
                 limit=count(limits["run_ids"], "run"),
                 evidence=(own.path,),
@@ -185,7 +185,7 @@ def late(
             message=f"{n:,} of {len(found):,} iterations started after the planned end, up to "
             f"{seconds:.4g} s after "
             "it: two runs, one after the other, or not this plan",
-            mend="write every run to a file of its own and audit each",
+            fix="write every run to a file of its own and audit each",
             observed=percent(n / len(found)),
             limit=percent(limits["late"]),
             evidence=(samples.by_generator[key.generator].path,),

@@ -81,14 +81,12 @@ def check(evidence: Evidence, plan: Plan, declared: Declared, limits: Limits) ->
     if abs(missing) <= limits["missing"]:
         return
     if missing > 0:
-        mend = (
-            "add the folder of the missing instance" if missing == 1 else f"add the {missing} missing folders"
-        )
+        fix = "add the folder of the missing instance" if missing == 1 else f"add the {missing} missing folders"
     else:
-        mend = "declare the number of instances that ran, or leave out the folders that are not of this run"
+        fix = "declare the number of instances that ran, or leave out the folders that are not of this run"
     yield Finding(
         message=f"{found} {'instance' if found == 1 else 'instances'} found; {words}",
-        mend=mend,
+        fix=fix,
         observed=count(found, "instance" if found == 1 else "instances"),
         limit=count(expected, "instances"),
         evidence=files,

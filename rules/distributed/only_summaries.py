@@ -17,7 +17,7 @@ When it is wrong
     Never.
 """
 
-from auditor.api import Counted, Evidence, Findings, NotApplicable, Rule, Unknown
+from auditor.api import CountSources, Evidence, Findings, NotApplicable, Rule, Unknown
 
 RULE = Rule(
     id="DM04",
@@ -29,7 +29,7 @@ RULE = Rule(
 )
 
 
-def check(evidence: Evidence, counted: Counted) -> Findings:
+def check(evidence: Evidence, counted: CountSources) -> Findings:
     if len(evidence.generators) < 2:
         yield NotApplicable("one generator")
         return

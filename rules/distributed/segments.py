@@ -68,7 +68,7 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
         if part != 1:
             yield Finding(
                 message=f"this instance ran {part:.2%} of the plan: it is one of several",
-                mend="audit the folders of all instances together: k6-audit lint gen-1 gen-2 ...",
+                fix="audit the folders of all instances together: k6-audit lint gen-1 gen-2 ...",
                 observed=percent(part),
                 limit=whole,
                 evidence=files,
@@ -81,7 +81,7 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
             covered = float(sum((end - start for start, end in segments), Fraction(0)))
             yield Finding(
                 message=f"the execution segments {problem}",
-                mend=f"start instance i of {n} with --execution-segment (i-1)/{n}:i/{n} and run again, "
+                fix=f"start instance i of {n} with --execution-segment (i-1)/{n}:i/{n} and run again, "
                 "or add the "
                 "instance that is missing",
                 observed=Quantity(covered * 100, "%", f"{covered:.2%} in {n} segments"),
@@ -95,17 +95,17 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
     )
     if abs(total - 100) <= Fraction(str(limits["rounding"])) * n:
         return
-    mend = f"start instance i of {n} with --execution-segment (i-1)/{n}:i/{n} and run again"
+    fix = f"start instance i of {n} with --execution-segment (i-1)/{n}:i/{n} and run again"
     if total < 100:
-        mend = f"add the folder of the instance that is missing; if there is none, {mend}"
+        fix = f"add the folder of the instance that is missing; if there is none, {fix}"
     if all(s.fraction == 1 for s in shares):
-        mend += "; if they were meant as separate runs, audit each by itself"
+        fix += "; if they were meant as separate runs, audit each by itself"
         message = f"all {n} instances ran the whole plan: {n} times the load that one plan asks for"
     else:
         message = f"the instances' parts sum to {float(total):.2f} % of the plan"
     yield Finding(
         message=message,
-        mend=mend,
+        fix=fix,
         observed=percent(float(total) / 100),
         limit=whole,
         evidence=files,

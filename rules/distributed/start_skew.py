@@ -83,16 +83,16 @@ def check(
         allowed_s = min(limits["skew"], limits["share"] * window_s) if window_s > 0 else limits["skew"]
         if skew_s <= allowed_s:
             continue
-        grave = window_s > 0 and skew_s > limits["grave_share"] * window_s
+        is_invalid = window_s > 0 and skew_s > limits["grave_share"] * window_s
         share = f" ({skew_s / window_s:.1%} of the window)" if window_s > 0 else ""
         yield Finding(
             message=f"{last} started {skew_s:.4g} s after {first}{share}, at {clock(origins[last])}",
-            mend="start all instances paused and resume them together, or check the hosts' clocks; they "
+            fix="start all instances paused and resume them together, or check the hosts' clocks; they "
             "should lie "
             f"within {allowed_s:.3g} s of each other",
             observed=seconds(skew_s),
-            limit=seconds(limits["grave_share"] * window_s if grave else allowed_s),
+            limit=seconds(limits["grave_share"] * window_s if is_invalid else allowed_s),
             evidence=tuple(samples.by_generator[n].path for n in (first, last) if n in samples.by_generator),
             scope=Scope(scenario=scenario),
-            severity="invalid" if grave else "warning",
+            severity="invalid" if is_invalid else "warning",
         )

@@ -57,7 +57,7 @@ def check(errors: Errors, evidence: Evidence, samples: Samples, limits: Limits) 
         yield NotApplicable("no request was made")
         return
     most = errors.requests * Fraction(str(limits["share"]))
-    for number, kinds, grave in (
+    for number, kinds, is_invalid in (
         (errors.client_hard, HARD_LOG, True),
         (errors.client_soft, SOFT_LOG, False),
     ):
@@ -69,14 +69,14 @@ def check(errors: Errors, evidence: Evidence, samples: Samples, limits: Limits) 
             if g.log is not None and any(g.log.requests_failed.get(kind) for kind in kinds)
             for path in g.log.paths
         ]
-        what = "failed at the generator" if grave else "were refused or reset"
+        what = "failed at the generator" if is_invalid else "were refused or reset"
         share = number / errors.requests if errors.requests else 1.0
         yield Finding(
-            message=f"{number:,} of {errors.requests:,} requests {what}{_texts(errors, soft=not grave)}",
-            mend=(
+            message=f"{number:,} of {errors.requests:,} requests {what}{_texts(errors, soft=not is_invalid)}",
+            fix=(
                 f"at most {int(most):,} may fail so: give the generator ports, file descriptors and name "
                 "resolution enough for this rate, and run again"
-                if grave
+                if is_invalid
                 else f"beyond {int(most):,} see whether the system, a proxy or the generator closed the "
                 "connections"
             ),
@@ -85,7 +85,7 @@ def check(errors: Errors, evidence: Evidence, samples: Samples, limits: Limits) 
             else Quantity(float(number), "requests", f"{number:,} requests"),
             limit=percent(limits["share"]),
             evidence=(*(one.path for one in samples.by_generator.values()), *logs),
-            severity="invalid" if grave else "warning",
+            severity="invalid" if is_invalid else "warning",
         )
 
 

@@ -17,7 +17,7 @@ How it is computed
     error_objective is invalid, exactly at it passes.
 
 How to fix it
-    See which errors they are (the finding lists the most frequent) and mend the system, the script or the test
+    See which errors they are (the finding lists the most frequent) and fix the system, the script or the test
     data. If errors are the result, report their share first, and no percentile beyond it.
 
 When it is wrong
@@ -32,7 +32,7 @@ from auditor.api import (
     LABELS,
     MINIMUM_N,
     PERCENTILES,
-    Counted,
+    CountSources,
     Declared,
     Errors,
     Finding,
@@ -57,7 +57,7 @@ RULE = Rule(
 )
 
 
-def check(latency: Latency, counted: Counted, declared: Declared, errors: Errors | None) -> Findings:
+def check(latency: Latency, counted: CountSources, declared: Declared, errors: Errors | None) -> Findings:
     pooled = latency.pooled
     if not pooled.sent:
         yield NotApplicable("no request was made")
@@ -73,7 +73,7 @@ def check(latency: Latency, counted: Counted, declared: Declared, errors: Errors
                 f"{failed:,} of {pooled.sent:,} requests failed ({failed / pooled.sent * 100:.2f} %); the "
                 f"declared objective allows {objective * 100:g} %{causes}"
             ),
-            mend=f"at most {most:,} of as many requests may fail: mend their cause and run again",
+            fix=f"at most {most:,} of as many requests may fail: fix their cause and run again",
             observed=percent(failed / pooled.sent),
             limit=percent(objective),
             evidence=files,
@@ -116,8 +116,8 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
     n, censored = _demand(population)
     failed = population.failed
     void = [LABELS[other] for other, q in PERCENTILES if q >= dict(PERCENTILES)[name]]
-    grave = name != "p999"
-    target = "p99" if grave else "p999"
+    is_invalid = name != "p999"
+    target = "p99" if is_invalid else "p999"
     others = censored - failed
     more = f"; with {others:,} dropped or cut off, {censored / n * 100:.2f} % have no latency" if others else ""
     kind = "offered" if population.kind == "offered" else "sent"
@@ -126,15 +126,15 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
             f"{f'{scenario}: ' if scenario else ''}{failed:,} of {n:,} {kind} requests failed "
             f"({failed / n * 100:.2f} %{more}): {_listed(void)} cannot be known{causes}"
         ),
-        mend=(
+        fix=(
             f"for {LABELS[target]} at most {_budget(dict(PERCENTILES)[target], n):,} of {n:,} may be without "
-            "a latency: mend the cause of the failures, or report their share as the result"
+            "a latency: fix the cause of the failures, or report their share as the result"
         ),
         observed=percent(censored / n),
         limit=percent(float(1 - Fraction(str(dict(PERCENTILES)[name])))),
         evidence=files,
         scope=Scope(scenario=scenario),
-        severity="invalid" if grave else "warning",
+        severity="invalid" if is_invalid else "warning",
     )
 
 

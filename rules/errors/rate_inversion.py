@@ -12,7 +12,7 @@ How it is computed
     inverted.
 
 How to fix it
-    Read `passes` of http_req_failed as failures. Find what wrote the summary, and mend it; or keep k6's own
+    Read `passes` of http_req_failed as failures. Find what wrote the summary, and fix it; or keep k6's own
     `--summary-export`.
 
 When it is wrong
@@ -50,7 +50,7 @@ def check(evidence: Evidence, limits: Limits) -> Findings:
                 yield Finding(
                     message=f"{metric.name} says {value:.2%}; its counts ({passes:,.0f} not zero, {fails:,.0f} "
                     f"zero) make {share:.2%}" + (": it is inverted" if inverted else ""),
-                    mend="in http_req_failed `passes` counts failures: mend what wrote the summary, or keep "
+                    fix="in http_req_failed `passes` counts failures: fix what wrote the summary, or keep "
                     "k6's own --summary-export",
                     observed=percent(value),
                     limit=percent(share),

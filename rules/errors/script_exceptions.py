@@ -53,7 +53,7 @@ RULE = Rule(
     references=("grafana/k6#6480",),
 )
 
-LOG_MEND = "keep k6's log of every generator: `k6 run --log-output=file=log.txt …`"
+LOG_FIX = "keep k6's log of every generator: `k6 run --log-output=file=log.txt …`"
 
 
 def check(
@@ -84,8 +84,8 @@ def _from_log(generator: GeneratorEvidence, accounting: Accounting, limits: Limi
             f"the script threw {thrown:,} exceptions in {iterations:,} iterations{where}: what follows the "
             "throw was not run, and k6 counts the iteration as completed all the same"
         ),
-        mend=(
-            f"read the first stack trace in {', '.join(generator.log.paths)} and mend that line; at most "
+        fix=(
+            f"read the first stack trace in {', '.join(generator.log.paths)} and fix that line; at most "
             f"{int(most):,} may be thrown in as many iterations"
         ),
         observed=percent(thrown / iterations if iterations else 1.0),
@@ -109,5 +109,5 @@ def _without_log(
             yield Unknown(
                 f"no log was kept, and {key} made {float(each):.4g} requests per iteration: whether the "
                 "script threw exceptions is not known",
-                LOG_MEND,
+                LOG_FIX,
             )

@@ -49,7 +49,7 @@ def check_report(linted: LintedReport) -> Findings:
         yield Finding(
             message=f"requests failed ({failures:g}), and the percentiles are of the successful ones only; the "
             "report does not say so",
-            mend='give percentiles of all requests, or write "of successful requests only" beside them',
+            fix='give percentiles of all requests, or write "of successful requests only" beside them',
             observed=Quantity(failures, "", f"{failures:g} failed"),
             limit=Quantity(None, "", "a label, or all requests"),
             evidence=(report.path,),

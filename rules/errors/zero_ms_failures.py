@@ -12,7 +12,7 @@ How it is computed
     was sent with and without them. The figures of this audit leave them out: failures rank last.
 
 How to fix it
-    Mend the cause (ER06 says whether it is the generator's), and do not quote k6's end-of-test percentiles or a
+    Fix the cause (ER06 says whether it is the generator's), and do not quote k6's end-of-test percentiles or a
     threshold on http_req_duration from this run; restrict the threshold to
     http_req_duration{expected_response:true} and state the failures beside it.
 
@@ -22,7 +22,7 @@ When it is wrong
 """
 
 from auditor.api import (
-    Counted,
+    CountSources,
     Errors,
     Finding,
     Findings,
@@ -45,7 +45,7 @@ RULE = Rule(
 )
 
 
-def check(errors: Errors, counted: Counted, limits: Limits) -> Findings:
+def check(errors: Errors, counted: CountSources, limits: Limits) -> Findings:
     if not errors.requests:
         yield NotApplicable("no request was made")
         return
@@ -63,8 +63,8 @@ def check(errors: Errors, counted: Counted, limits: Limits) -> Findings:
             f"({errors.zero_ms / errors.requests * 100:.2f} %) were never sent and stand in k6's "
             f"http_req_duration with 0 ms{effect}"
         ),
-        mend=(
-            "quote no percentile of k6's own summary from this run; mend the failures, and put thresholds on "
+        fix=(
+            "quote no percentile of k6's own summary from this run; fix the failures, and put thresholds on "
             "http_req_duration{expected_response:true}"
         ),
         observed=count(errors.zero_ms, "requests"),

@@ -63,7 +63,7 @@ def check(
         if own is None:
             yield Finding(
                 message=f"{name} left no points file; other generators did",
-                mend=f"add the points file of {name}; without it nothing is known of its part of the load",
+                fix=f"add the points file of {name}; without it nothing is known of its part of the load",
                 observed=count(0, "points files"),
                 limit=count(1, "points file"),
                 scope=scope,
@@ -73,7 +73,7 @@ def check(
             yield Finding(
                 message=f"{own.path} holds no sample"
                 + (f" and breaks off ({own.read.torn})" if own.read.torn else ""),
-                mend=AGAIN,
+                fix=AGAIN,
                 observed=count(0, "samples"),
                 limit=count(1, "sample"),
                 evidence=(own.path,),
@@ -90,7 +90,7 @@ def check(
         if own.read.torn:
             yield Finding(
                 message=f"{own.path} breaks off ({own.read.torn}); {until}",
-                mend=AGAIN,
+                fix=AGAIN,
                 observed=seconds(missing_s) if short else Quantity(None, "", own.read.torn),
                 limit=seconds(limits["missing"]) if short else Quantity(None, "", "a whole file"),
                 evidence=(own.path,),
@@ -100,7 +100,7 @@ def check(
             yield Finding(
                 message=f"{own.path} ends too early: {until}, and neither log nor exit code say that k6 "
                 "stopped there",
-                mend=AGAIN,
+                fix=AGAIN,
                 observed=seconds(missing_s),
                 limit=seconds(limits["missing"]),
                 evidence=(own.path,),

@@ -13,7 +13,7 @@ How it is computed
     cannot be evaluated as a whole the question stays open; where the points break off, it is not asked.
 
 How to fix it
-    See what the code means, mend it, and run again. Keep the exit code of the run whose points you audit
+    See what the code means, fix it, and run again. Keep the exit code of the run whose points you audit
     (`k6 run …; echo $? > exit_code`).
 
 When it is wrong
@@ -93,7 +93,7 @@ def of_failure(generator: GeneratorEvidence) -> Finding:
     return _finding(
         generator,
         f"the run did not end as planned: exit code {code}" + (f", {meaning}" if meaning else ""),
-        "mend what ended it and run again to the planned end",
+        "fix what ended it and run again to the planned end",
         "0, or 99 with a crossed threshold",
     )
 
@@ -153,12 +153,12 @@ def of_crossed(
     )
 
 
-def _finding(generator: GeneratorEvidence, message: str, mend: str, expected: str) -> Finding:
+def _finding(generator: GeneratorEvidence, message: str, fix: str, expected: str) -> Finding:
     assert generator.exit_code is not None
     code = generator.exit_code.code
     return Finding(
         message=message,
-        mend=mend,
+        fix=fix,
         observed=Quantity(float(code), "exit code", f"exit code {code}"),
         limit=Quantity(None, "exit code", f"exit code {expected}"),
         evidence=(generator.exit_code.path,),

@@ -73,7 +73,7 @@ def unreadable(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Fin
         yield Finding(
             message=f"{read.malformed:,} of {read.lines:,} lines of {own.path} cannot be read{first} "
             f"({share:.3%})",
-            mend=WHOLE,
+            fix=WHOLE,
             observed=count(read.malformed, "lines"),
             limit=count(limits["lost"], "lines"),
             evidence=(own.path,),
@@ -85,7 +85,7 @@ def unreadable(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Fin
             message=f"{read.dropped_values:,} samples of {own.path} have a value that is no finite "
             "number; they are in "
             "no figure",
-            mend="find the metric that the script adds NaN or Infinity to; k6 0.38 to 1.8 writes such values",
+            fix="find the metric that the script adds NaN or Infinity to; k6 0.38 to 1.8 writes such values",
             observed=count(read.dropped_values, "samples"),
             limit=count(limits["lost"], "samples"),
             evidence=(own.path,),
@@ -107,7 +107,7 @@ def unplaced(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Findi
     yield Finding(
         message=f"{lost:,} of {len(requests):,} requests in {own.path} name no scenario, and are neither of "
         "setup() nor of teardown(): they are in no figure",
-        mend="keep the file as k6 wrote it, with the scenario tag on every sample",
+        fix="keep the file as k6 wrote it, with the scenario tag on every sample",
         observed=count(lost, "requests"),
         limit=count(limits["lost"], "requests"),
         evidence=(own.path,),
@@ -151,7 +151,7 @@ def incomplete(name: str, own: GeneratorSamples, limits: Limits, *, cut: bool) -
             f"({most} {int(counts[most].sum()):,}, {least} {int(counts[least].sum()):,}): samples are "
             "missing, the "
             "file was thinned, filtered or lost in part",
-            mend=WHOLE,
+            fix=WHOLE,
             observed=count(broken, what),
             limit=count(limits["lost"], what),
             evidence=(own.path,),

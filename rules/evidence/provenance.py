@@ -47,7 +47,7 @@ def check(declared: Declared) -> Findings:
             message=f"the commit is declared {commit[:60]!r}"
             if commit
             else "the test's git commit is undeclared",
-            mend='declare it under [declarations]: git_commit = "9fceb02" (git rev-parse HEAD)',
+            fix='declare it under [declarations]: git_commit = "9fceb02" (git rev-parse HEAD)',
             observed=Quantity(None, "", commit[:60] or "undeclared"),
             limit=Quantity(None, "", "7 to 64 hexadecimal digits"),
             severity="invalid" if declared.signing else None,
@@ -55,7 +55,7 @@ def check(declared: Declared) -> Findings:
     if (version or declared.signing) and not VERSION.fullmatch(version):
         yield Finding(
             message=f"k6's version is declared {version[:60]!r}" if version else "k6's version is undeclared",
-            mend='declare it under [declarations]: k6_version = "1.1.0" (k6 version)',
+            fix='declare it under [declarations]: k6_version = "1.1.0" (k6 version)',
             observed=Quantity(None, "", version[:60] or "undeclared"),
             limit=Quantity(None, "", "a version"),
         )

@@ -68,7 +68,7 @@ def check(evidence: Evidence, samples: Samples, limits: Limits) -> Findings:
                     continue
                 yield Finding(
                     message=f"{what}: {summary.path} has {there:,.6g} {unit}, the points give {here:,.6g}",
-                    mend="keep together the summary and the points of one run, whole",
+                    fix="keep together the summary and the points of one run, whole",
                     observed=Quantity(there, unit, f"{there:,.6g} {unit}"),
                     limit=Quantity(here, unit, f"{here:,.6g} {unit} ± {allowed:,.3g}"),
                     evidence=(summary.path, own.path),

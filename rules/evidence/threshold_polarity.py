@@ -11,7 +11,7 @@ How it is computed
     state the file gives, read by the polarity of its own form. Any that disagrees fails.
 
 How to fix it
-    Find what wrote or converted the summary, and mend its polarity; or keep k6's own `--summary-export`.
+    Find what wrote or converted the summary, and fix its polarity; or keep k6's own `--summary-export`.
 
 When it is wrong
     A threshold with delayAbortEval may have been crossed before the end, and a figure rounded by a custom
@@ -65,7 +65,7 @@ def check(evidence: Evidence, limits: Limits) -> Findings:
             yield Finding(
                 message=f"{len(wrong)} of {len(states)} thresholds in {summary.path} contradict its own "
                 f"figures: {metric} {text} is said to have {'been ' if crossed else ''}{word}",
-                mend="keep k6's own --summary-export; mend what converted this file",
+                fix="keep k6's own --summary-export; fix what converted this file",
                 observed=Quantity(float(len(wrong)), "thresholds", f"{len(wrong)} contradictions"),
                 limit=Quantity(limits["contradictions"], "thresholds", "none"),
                 evidence=(summary.path,),

@@ -19,7 +19,19 @@ When it is wrong
     VUs raised by hand during the run (externally-controlled) beyond the configured number.
 """
 
-from auditor.api import Counted, Finding, Findings, Limit, Limits, Plan, Quantity, Rule, Scope, Unknown, VuTime
+from auditor.api import (
+    CountSources,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    Plan,
+    Quantity,
+    Rule,
+    Scope,
+    Unknown,
+    VuTime,
+)
 
 RULE = Rule(
     id="EV04",
@@ -33,7 +45,7 @@ RULE = Rule(
 )
 
 
-def check(used: VuTime, plan: Plan, counted: Counted, limits: Limits) -> Findings:
+def check(used: VuTime, plan: Plan, counted: CountSources, limits: Limits) -> Findings:
     if not used.by_key and not any(one.max_vus for one in plan.keys.values()):
         yield Unknown(
             "nothing says how many VUs were configured",
@@ -46,23 +58,23 @@ def check(used: VuTime, plan: Plan, counted: Counted, limits: Limits) -> Finding
             continue
         busy = one.iteration_vus if by_iterations and one.iteration_vus is not None else one.request_vus
         # Parallel requests explain it only where the iterations are seen to fit.
-        grave = by_iterations or one.iteration_vus is None
+        is_invalid = by_iterations or one.iteration_vus is None
         what = "iterations" if by_iterations else "requests"
         message = (
             f"the {what} kept {busy:,.2f} VUs busy on average over {one.length_s:.4g} s; "
             f"{one.max_vus:,} were configured"
         )
-        if not grave:
+        if not is_invalid:
             message += "; the iterations did not, so requests ran in parallel (http.batch)"
         yield Finding(
             message=message,
-            mend="audit the points with the banner and options of their own run"
-            if grave
+            fix="audit the points with the banner and options of their own run"
+            if is_invalid
             else "nothing, if the script sends requests in parallel; else look for samples that are "
             "there twice",
             observed=Quantity(busy, "VUs", f"{busy:,.2f} VUs"),
             limit=Quantity(most, "VUs", f"{most:,.2f} VUs"),
             evidence=counted.file(key.generator),
             scope=Scope(key.generator, key.scenario),
-            severity="invalid" if grave else "warning",
+            severity="invalid" if is_invalid else "warning",
         )

@@ -101,14 +101,14 @@ def against_banner(generator: GeneratorEvidence, plan: Plan) -> Iterator[Finding
     found = [
         Finding(
             message=one.message,
-            mend="audit this run for what the banner says, or run the script as it stands; put options "
+            fix="audit this run for what the banner says, or run the script as it stands; put options "
             "into the script, "
             "not on the command line or into the environment",
             observed=Quantity(None, "", "what the banner says"),
             limit=Quantity(None, "", "what the options say"),
             evidence=tuple(one.evidence.split(", ")),
             scope=Scope(one.generator, one.scenario),
-            severity="invalid" if one.grave else "warning",
+            severity="invalid" if one.is_invalid else "warning",
         )
         for one in plan.disagreements
         if one.generator == generator.name
@@ -125,7 +125,7 @@ def against_banner(generator: GeneratorEvidence, plan: Plan) -> Iterator[Finding
     if overridden and not found and not confirmed and generator.log is not None:
         yield Finding(
             message=f"k6 replaced the script's scenarios by options from outside: {overridden}",
-            mend="put the options into the script; keep the banner and `k6 inspect` so that what ran can "
+            fix="put the options into the script; keep the banner and `k6 inspect` so that what ran can "
             "be told",
             observed=Quantity(None, "", "options from outside"),
             limit=Quantity(None, "", "the script's scenarios"),
@@ -167,7 +167,7 @@ def against_sleep(
         yield Finding(
             message=f"{account.started:,} iterations of {option.name!r}; {one.max_vus} VUs that sleep "
             f"{sleep_s:g} s in each, as {slept.script.path} says, make at most {most:,.0f}",
-            mend=ONE_RUN + "; keep the script that ran",
+            fix=ONE_RUN + "; keep the script that ran",
             observed=count(account.started, "iterations"),
             limit=count(math.floor(most), "iterations"),
             evidence=(slept.script.path, own.path),
@@ -194,7 +194,7 @@ def against_samples(
             continue
         yield Finding(
             message=f"{found.started:,} iterations are of scenario {key.scenario!r}; the plan has {names}",
-            mend=ONE_RUN,
+            fix=ONE_RUN,
             observed=count(found.started, "iterations"),
             limit=count(0, "iterations"),
             evidence=(own.path,),
@@ -211,7 +211,7 @@ def against_samples(
         if due > account.allowance:
             yield Finding(
                 message=f"scenario {key.scenario!r} was to start {due:,} iterations and has no sample at all",
-                mend=ONE_RUN + "; if the points are of this run, the scenario did not run",
+                fix=ONE_RUN + "; if the points are of this run, the scenario did not run",
                 observed=count(0, "iterations"),
                 limit=count(due, "iterations"),
                 evidence=(own.path,),
@@ -249,7 +249,7 @@ def against_console(
         yield Finding(
             message=f"{console.path} counts {there:,} {what}{word}; {own.path} has {here:,}: "
             "the console is of another run, or points are missing",
-            mend=ONE_RUN + ", whole",
+            fix=ONE_RUN + ", whole",
             observed=count(here, what),
             limit=count(there, what),
             evidence=(console.path, own.path),

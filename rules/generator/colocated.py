@@ -41,7 +41,7 @@ def check(declared: Declared) -> Findings:
         message="nothing says whether a generator shared a machine with the system"
         if undeclared
         else "a generator shared its machine with the system",
-        mend="run the generators on machines of their own; declare colocated = false under [declarations]",
+        fix="run the generators on machines of their own; declare colocated = false under [declarations]",
         observed=Quantity(None, "", "undeclared" if undeclared else "one machine"),
         limit=Quantity(None, "", "machines of their own"),
         severity="invalid" if undeclared else None,

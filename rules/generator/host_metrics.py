@@ -21,7 +21,7 @@ When it is wrong
     file tells them apart.
 """
 
-from auditor.api import Findings, GeneratorLoad, Limit, Limits, Rule, Unknown
+from auditor.api import Findings, GeneratorHosts, Limit, Limits, Rule, Unknown
 
 RULE = Rule(
     id="GH01",
@@ -34,7 +34,7 @@ RULE = Rule(
 )
 
 
-def check(load: GeneratorLoad, limits: Limits) -> Findings:
+def check(load: GeneratorHosts, limits: Limits) -> Findings:
     if len(load.uncovered) <= limits["uncovered"]:
         return
     reasons = "; ".join(f"{name}: {why}" if name else why for name, why in load.uncovered.items())

@@ -27,11 +27,11 @@ import numpy as np
 
 from auditor.api import (
     Accounting,
-    Delivery,
+    DeliveredLoad,
     Finding,
     Findings,
-    GeneratorLoad,
-    HostLoad,
+    GeneratorHosts,
+    HostUse,
     Iterations,
     Limit,
     Limits,
@@ -62,8 +62,8 @@ RULE = Rule(
 
 
 def check(
-    load: GeneratorLoad,
-    delivery: Delivery | None,
+    load: GeneratorHosts,
+    delivery: DeliveredLoad | None,
     accounting: Accounting | None,
     iterations: Iterations,
     plan: Plan,
@@ -91,7 +91,7 @@ def check(
         message += f"; at that time {lost}" if lost else "; no load was lost at that time"
         yield Finding(
             message=message,
-            mend="spread the work of that core (interrupts, GOMAXPROCS, CPU sets) or split the load over "
+            fix="spread the work of that core (interrupts, GOMAXPROCS, CPU sets) or split the load over "
             "at least "
             "two generators, and run again"
             if lost
@@ -105,9 +105,9 @@ def check(
 
 
 def loss(
-    host: HostLoad,
+    host: HostUse,
     hot: Sequence[tuple[int, int, int]],
-    delivery: Delivery | None,
+    delivery: DeliveredLoad | None,
     accounting: Accounting | None,
     iterations: Iterations,
     plan: Plan,

@@ -20,7 +20,7 @@ When it is wrong
 
 import math
 
-from auditor.api import Finding, Findings, GeneratorLoad, Limit, Limits, Rule, Scope, Unknown, percent
+from auditor.api import Finding, Findings, GeneratorHosts, Limit, Limits, Rule, Scope, Unknown, percent
 
 RULE = Rule(
     id="GH02",
@@ -34,7 +34,7 @@ RULE = Rule(
 )
 
 
-def check(load: GeneratorLoad, limits: Limits) -> Findings:
+def check(load: GeneratorHosts, limits: Limits) -> Findings:
     if not load.hosts:
         yield Unknown("no host metrics lie in the window", "record the host over the whole test")
     for host in load.hosts:
@@ -49,7 +49,7 @@ def check(load: GeneratorLoad, limits: Limits) -> Findings:
         name = f"host {host.host}" if host.host else host.path
         yield Finding(
             message=f"{name}: mean CPU {host.mean_percent:.1f} % over the window",
-            mend=f"for this much work use at least {cores}, on one machine or spread over several",
+            fix=f"for this much work use at least {cores}, on one machine or spread over several",
             observed=percent(host.mean_percent / 100),
             limit=percent(limits["mean"] / 100),
             evidence=(host.path,),

@@ -23,7 +23,7 @@ When it is wrong
 from auditor.api import (
     Finding,
     Findings,
-    GeneratorLoad,
+    GeneratorHosts,
     Limit,
     Limits,
     LoadLost,
@@ -53,7 +53,7 @@ RULE = Rule(
 )
 
 
-def check(load: GeneratorLoad, lost: LoadLost | None, limits: Limits) -> Findings:
+def check(load: GeneratorHosts, lost: LoadLost | None, limits: Limits) -> Findings:
     if not load.hosts:
         yield Unknown("no host metrics lie in the window", "record the host over the whole test")
     elif all(h.mem_used_max_percent is None and h.swap_in_max_per_s is None for h in load.hosts):
@@ -78,7 +78,7 @@ def check(load: GeneratorLoad, lost: LoadLost | None, limits: Limits) -> Finding
         by_use = used > limits["used"]
         yield Finding(
             message=message,
-            mend=f"give the generator at least {used / limits['used']:.2f} times the memory, or spread "
+            fix=f"give the generator at least {used / limits['used']:.2f} times the memory, or spread "
             "its VUs over "
             "several machines"
             if by_use

@@ -24,7 +24,7 @@ import math
 from auditor.api import (
     Finding,
     Findings,
-    GeneratorLoad,
+    GeneratorHosts,
     Limit,
     Limits,
     LintedReport,
@@ -51,7 +51,7 @@ RULE = Rule(
 )
 
 
-def check(load: GeneratorLoad, limits: Limits) -> Findings:
+def check(load: GeneratorHosts, limits: Limits) -> Findings:
     if not load.hosts:
         yield Unknown("no host metrics lie in the window", "record the host over the whole test")
     for host in load.hosts:
@@ -69,7 +69,7 @@ def check(load: GeneratorLoad, limits: Limits) -> Findings:
         yield Finding(
             message=f"{name}: CPU {host.max_5s_percent:.1f} % over 5 s (until "
             f"{clock(host.max_5s_at_ns)}), p95 {host.p95_percent:.1f} %, mean {host.mean_percent:.1f} %",
-            mend=f"use at least {cores}, on one machine or spread over several; more if it could not "
+            fix=f"use at least {cores}, on one machine or spread over several; more if it could not "
             "even start "
             "what was due. Then run again: these figures cannot be corrected",
             observed=percent(observed / 100),
@@ -86,7 +86,7 @@ def check_report(linted: LintedReport, limits: Limits) -> Findings:
     elif highest > limits["highest_5s"]:
         yield Finding(
             message=f"the report itself gives a generator CPU of {highest:g} %",
-            mend=f"use at least {highest / limits['aim']:.2f} times the cores, and run again",
+            fix=f"use at least {highest / limits['aim']:.2f} times the cores, and run again",
             observed=percent(highest / 100),
             limit=percent(limits["highest_5s"] / 100),
             evidence=(f"{linted.report.path}, {found.where}",),

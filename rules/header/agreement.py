@@ -45,7 +45,7 @@ RULE = Rule(
     references=("report header",),
 )
 
-MEND = "write the report again from this run: `k6-audit report RUN -o report.html`, with the same warm-up"
+FIX = "write the report again from this run: `k6-audit report RUN -o report.html`, with the same warm-up"
 
 
 def check_report(linted: LintedReport, limits: Limits) -> Findings:
@@ -98,7 +98,7 @@ def _number(field: HeaderField) -> str:
 def _finding(linted: LintedReport, found: ReportedField, why: str, field: HeaderField) -> Finding:
     return Finding(
         message=f"{LABEL_OF[found.name]} is {found.raw[:60]!r} in the report; {why}",
-        mend=MEND,
+        fix=FIX,
         observed=Quantity(found.value, field.unit, found.raw[:60]),
         limit=Quantity(field.value, field.unit, _number(field) if field.status == "ok" else field.reason[:80]),
         evidence=(f"{linted.report.path}, {found.where}",),

@@ -46,7 +46,7 @@ def check_report(linted: LintedReport) -> Findings:
     if lacks:
         yield Finding(
             message=f"Generator CPU is {found.raw[:60]!r}, without {' and '.join(lacks)}",
-            mend='write it as "mean 35 %, highest 5 s 48 %, 1 host of 4 cores"',
+            fix='write it as "mean 35 %, highest 5 s 48 %, 1 host of 4 cores"',
             observed=Quantity(found.value, "%", found.raw[:60]),
             limit=Quantity(None, "", "maximum, and hosts or cores"),
             evidence=(f"{linted.report.path}, {found.where}",),

@@ -44,7 +44,7 @@ def check_report(linted: LintedReport) -> Findings:
     yield Finding(
         message=f"the run is {verdict}, and the report says so {place}; its first figure is "
         f"{LABEL_OF[first.name]} {first.raw[:40]}",
-        mend=f"write {verdict} at the top, before any figure: `k6-audit report RUN -o report.html` does",
+        fix=f"write {verdict} at the top, before any figure: `k6-audit report RUN -o report.html` does",
         observed=Quantity(None, "", f"{verdict} {place}"),
         limit=Quantity(None, "", f"{verdict} first"),
         evidence=(linted.report.path,),

@@ -41,7 +41,7 @@ def check_report(linted: LintedReport) -> Findings:
         yield Finding(
             message=f"{LABEL_OF[first.name]} ({first.where}) stands above {LABEL_OF[last.name].lower()} "
             f"({last.where})",
-            mend="show the rate first: a latency means nothing without the load it was measured at",
+            fix="show the rate first: a latency means nothing without the load it was measured at",
             observed=Quantity(None, "", f"{LABEL_OF[first.name]} first"),
             limit=Quantity(None, "", "rate before latency"),
             evidence=(linted.report.path,),

@@ -36,7 +36,7 @@ def check_report(linted: LintedReport) -> Findings:
         yield Finding(
             message="nothing says whether the percentiles are of all requests, of the successful ones, or of "
             "the demand that was offered",
-            mend='write it beside them: "of all requests", "of successful requests only", "of offered demand"',
+            fix='write it beside them: "of all requests", "of successful requests only", "of offered demand"',
             observed=Quantity(None, "", "no population named"),
             limit=Quantity(None, "", "a named population"),
             evidence=(linted.report.path,),

@@ -27,7 +27,7 @@ RULE = Rule(
     references=("report header",),
 )
 
-MEND = "write the report again from this run: `k6-audit report RUN -o report.html`"
+FIX = "write the report again from this run: `k6-audit report RUN -o report.html`"
 
 
 def check_report(linted: LintedReport) -> Findings:
@@ -50,7 +50,7 @@ def check_report(linted: LintedReport) -> Findings:
 def _finding(linted: LintedReport, message: str, digest: str) -> Finding:
     return Finding(
         message=message,
-        mend=MEND,
+        fix=FIX,
         observed=Quantity(None, "", f"SHA-256 {digest[:16]}…"),
         limit=Quantity(None, "", "the same inputs"),
         evidence=(linted.report.path,),

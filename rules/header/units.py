@@ -55,7 +55,7 @@ def check_report(linted: LintedReport) -> Findings:
         yield Finding(
             message=f"{LABEL_OF[name]} is {found.raw[:60]!r}"
             + (": minutes, or milliseconds?" if ambiguous else ", without a unit"),
-            mend=f"write it with its unit ({unit})",
+            fix=f"write it with its unit ({unit})",
             observed=Quantity(found.value, found.unit, found.raw[:60]),
             limit=Quantity(None, unit, f"a number with {unit}"),
             evidence=(f"{linted.report.path}, {found.where}",),

@@ -32,7 +32,7 @@ RULE = Rule(
 )
 
 VERDICTS = ("VALID", "INVALID", "NOT PROVEN")
-MEND = "write the report again from its run: `k6-audit report RUN -o report.html`"
+FIX = "write the report again from its run: `k6-audit report RUN -o report.html`"
 
 
 def check_report(linted: LintedReport) -> Findings:
@@ -122,7 +122,7 @@ def _cell(linted: LintedReport, name: str, raw: str, embedded: str) -> Finding:
 def _finding(linted: LintedReport, message: str, observed: str, limit: str) -> Finding:
     return Finding(
         message=message,
-        mend=MEND,
+        fix=FIX,
         observed=Quantity(None, "", observed or "none"),
         limit=Quantity(None, "", limit),
         evidence=(linted.report.path,),

@@ -38,7 +38,7 @@ def check_report(linted: LintedReport) -> Findings:
         return
     yield Finding(
         message=f"latency is given as an average only ({where[0]})",
-        mend="give percentiles; k6 prints them with "
+        fix="give percentiles; k6 prints them with "
         'summaryTrendStats: ["med", "p(90)", "p(95)", "p(99)", "p(99.9)"]',
         observed=Quantity(float(len(where)), "count", "averages only"),
         limit=Quantity(None, "", "percentiles"),

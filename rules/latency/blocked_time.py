@@ -24,7 +24,7 @@ import numpy as np
 
 from auditor.api import (
     MINIMUM_N,
-    Counted,
+    CountSources,
     Finding,
     Findings,
     Limit,
@@ -56,7 +56,7 @@ def check(
     requests: Requests,
     plan: Plan,
     timeline: Timeline,
-    counted: Counted,
+    counted: CountSources,
     samples: Samples,
     limits: Limits,
 ) -> Findings:
@@ -84,7 +84,7 @@ def check(
         yield Finding(
             message=f"clients felt a p99 of {p99_felt:,.4g} ms; http_req_duration's is {p99:,.4g} ms, "
             "without the wait for connections",
-            mend="report the client-felt percentile beside it, or find out why connections are not reused",
+            fix="report the client-felt percentile beside it, or find out why connections are not reused",
             observed=milliseconds(p99_felt),
             limit=milliseconds(limits["ratio"] * p99),
             evidence=counted.files,

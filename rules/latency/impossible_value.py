@@ -85,7 +85,7 @@ def check(
             yield Finding(
                 message=f"{where}: requests that took less than no time: {int((mine < 0).sum()):,}, down to "
                 f"{shortest:,.4g} ms",
-                mend="see whether the clock was set back during the test, and record again",
+                fix="see whether the clock was set back during the test, and record again",
                 observed=milliseconds(shortest),
                 limit=milliseconds(0),
                 evidence=(path,),
@@ -114,7 +114,7 @@ def _too_long(
     return Finding(
         message=f"{where}: requests longer than {than}: {int((mine > limit_ms).sum()):,}; the longest took "
         f"{longest:,.1f} ms",
-        mend="see whether the file holds points of another run or tool, or the clock was set; record again",
+        fix="see whether the file holds points of another run or tool, or the clock was set; record again",
         observed=milliseconds(longest),
         limit=Quantity(limit_ms, "ms", f"{limit_ms:,.1f} ms"),
         evidence=(path,),

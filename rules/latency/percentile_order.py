@@ -25,7 +25,7 @@ import itertools
 from auditor.api import (
     LABELS,
     PERCENTILES,
-    Counted,
+    CountSources,
     Finding,
     Findings,
     Latency,
@@ -51,7 +51,7 @@ RULE = Rule(
 )
 
 
-def check(latency: Latency, counted: Counted, limits: Limits) -> Findings:
+def check(latency: Latency, counted: CountSources, limits: Limits) -> Findings:
     if not latency.pooled.sent:
         yield NotApplicable("no request was made")
         return
@@ -69,7 +69,7 @@ def check(latency: Latency, counted: Counted, limits: Limits) -> Findings:
             yield Finding(
                 message=f"{where}{below:,} of {population.sent:,} requests took less than no time, down "
                 f"to {lowest:,.4g} ms",
-                mend="record again on a host whose clock is not set while the test runs; these points "
+                fix="record again on a host whose clock is not set while the test runs; these points "
                 "prove nothing",
                 observed=milliseconds(lowest),
                 limit=milliseconds(limits["least_ms"]),
@@ -80,7 +80,7 @@ def check(latency: Latency, counted: Counted, limits: Limits) -> Findings:
             if a > b:
                 yield Finding(
                     message=f"{where}{low} is {a:,.4g} ms, above {high}, which is {b:,.4g} ms",
-                    mend="use percentiles of one population, computed from its raw values",
+                    fix="use percentiles of one population, computed from its raw values",
                     observed=milliseconds(a),
                     limit=milliseconds(b),
                     evidence=files,
@@ -109,7 +109,7 @@ def check_report(linted: LintedReport, limits: Limits) -> Findings:
         if found.value is not None and found.value < limits["least_ms"]:
             yield Finding(
                 message=f"{label} is {found.raw[:40]!r}: no request takes less than no time",
-                mend="compute the percentiles again from the run's points",
+                fix="compute the percentiles again from the run's points",
                 observed=milliseconds(found.value),
                 limit=milliseconds(limits["least_ms"]),
                 evidence=(f"{linted.report.path}, {found.where}",),
@@ -118,7 +118,7 @@ def check_report(linted: LintedReport, limits: Limits) -> Findings:
         if a.value is not None and b.value is not None and a.value > b.value:
             yield Finding(
                 message=f"{low} is {a.raw[:40]!r}, above {high}, which is {b.raw[:40]!r}",
-                mend="use percentiles of one population, computed from its raw values",
+                fix="use percentiles of one population, computed from its raw values",
                 observed=milliseconds(a.value),
                 limit=milliseconds(b.value),
                 evidence=(f"{linted.report.path}, {a.where}", f"{linted.report.path}, {b.where}"),

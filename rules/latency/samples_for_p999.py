@@ -23,7 +23,7 @@ import math
 
 from auditor.api import (
     MINIMUM_N,
-    Counted,
+    CountSources,
     Declared,
     Finding,
     Findings,
@@ -49,7 +49,7 @@ RULE = Rule(
 
 
 def check(
-    latency: Latency, timeline: Timeline, counted: Counted, declared: Declared, limits: Limits
+    latency: Latency, timeline: Timeline, counted: CountSources, declared: Declared, limits: Limits
 ) -> Findings:
     pooled = latency.pooled
     n = pooled.offered if pooled.kind == "offered" else pooled.sent
@@ -73,7 +73,7 @@ def check(
     )
     yield Finding(
         message=f"{n:,} {pooled.kind} requests: {what}",
-        mend=f"collect {enough:,.0f} requests for a p99.9 that can be compared{longer}; or state p99 as "
+        fix=f"collect {enough:,.0f} requests for a p99.9 that can be compared{longer}; or state p99 as "
         "the highest",
         observed=count(n, "requests"),
         limit=count(least if n < least else enough, "requests"),

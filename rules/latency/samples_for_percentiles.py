@@ -24,7 +24,7 @@ import math
 from auditor.api import (
     LABELS,
     MINIMUM_N,
-    Counted,
+    CountSources,
     Declared,
     Finding,
     Findings,
@@ -46,7 +46,7 @@ RULE = Rule(
 )
 
 
-def check(latency: Latency, timeline: Timeline, counted: Counted, declared: Declared) -> Findings:
+def check(latency: Latency, timeline: Timeline, counted: CountSources, declared: Declared) -> Findings:
     pooled = latency.pooled
     n = pooled.offered if pooled.kind == "offered" else pooled.sent
     if pooled.cell("p99").status == "empty":
@@ -64,7 +64,7 @@ def check(latency: Latency, timeline: Timeline, counted: Counted, declared: Decl
     cells = ", ".join(f"{LABELS[name]} (need {least:,})" for name, least in short.items())
     yield Finding(
         message=f"{n:,} {pooled.kind} requests are too few for {cells}: these cells are n/a",
-        mend=f"collect at least {most:,} requests in the window{longer}",
+        fix=f"collect at least {most:,} requests in the window{longer}",
         observed=count(n, "requests"),
         limit=count(most, "requests"),
         evidence=counted.files,

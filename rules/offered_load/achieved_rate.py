@@ -29,13 +29,14 @@ import math
 from fractions import Fraction
 
 from auditor.api import (
-    FINE_STAMP_MEND,
+    FINE_STAMP_FIX,
     Accounting,
-    Counted,
+    CountSources,
     Declared,
-    Delivery,
+    DeliveredLoad,
     Finding,
     Findings,
+    Interval,
     Limit,
     Limits,
     LintedReport,
@@ -43,7 +44,6 @@ from auditor.api import (
     Plan,
     Rule,
     Scope,
-    Stretch,
     Timeline,
     Unknown,
     per_second,
@@ -60,17 +60,17 @@ RULE = Rule(
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04", "WM01"),
 )
 
-OPTIONS_MEND = (
+OPTIONS_FIX = (
     "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements script.js`"
 )
 
 
 def check(
     plan: Plan,
-    delivery: Delivery,
+    delivery: DeliveredLoad,
     timeline: Timeline,
     accounting: Accounting,
-    counted: Counted,
+    counted: CountSources,
     declared: Declared,
     limits: Limits,
 ) -> Findings:
@@ -86,7 +86,7 @@ def check(
         sources = [one.source for one in plan.measured() if stretch.scenario in ("", one.key.scenario)]
         yield Finding(
             message=_words(stretch),
-            mend=_mend(stretch, tolerance),
+            fix=_fix(stretch, tolerance),
             observed=per_second(stretch.started / length_s if length_s else 0.0),
             limit=per_second(stretch.slots / length_s if length_s else 0.0),
             evidence=(*files, *dict.fromkeys(sources)),
@@ -96,7 +96,7 @@ def check(
     closed = [one.key for one in plan.measured() if one.is_closed]
     if delivery.whole or declared.target_rate_per_s is None:
         if unscheduled:
-            yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_MEND)
+            yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_FIX)
         elif not delivery.whole:
             yield NotApplicable("a closed model plans no starts, and no target rate was declared")
         return
@@ -115,7 +115,7 @@ def check(
         yield Finding(
             message=f"{started:,} iterations were started; the declared target asks for "
             f"{float(due):,.0f}{share}",
-            mend=(
+            fix=(
                 f"at least {math.ceil(due * (1 - allowed)):,} starts are needed: run it with an arrival-rate "
                 "executor, which starts iterations whether or not the system answers"
                 if started < due
@@ -131,11 +131,11 @@ def check(
 def _open(doubt: int) -> Unknown:
     return Unknown(
         f"the stamps are too coarse to say on which side of the window's edge {doubt:,} iterations started",
-        FINE_STAMP_MEND,
+        FINE_STAMP_FIX,
     )
 
 
-def _words(stretch: Stretch) -> str:
+def _words(stretch: Interval) -> str:
     what = "all scenarios together" if stretch.scope == "all" else stretch.scope
     if stretch.deficit < 0:
         more = f" ({_off(stretch.started, stretch.slots)})" if stretch.slots else ""
@@ -151,14 +151,14 @@ def _off(started: int, due: Fraction | int) -> str:
     return f"{abs(share) * 100:.1f} % too {'many' if share > 0 else 'few'}"
 
 
-def _mend(stretch: Stretch, tolerance: Fraction) -> str:
+def _fix(stretch: Interval, tolerance: Fraction) -> str:
     if stretch.deficit < 0:
         return (
             f"at most {math.floor(stretch.slots + tolerance):,} are allowed: see whether the plan read here "
             "is the one that ran, and whether the points file holds one run only"
         )
     return (
-        f"at least {math.ceil(stretch.slots - tolerance):,} starts are needed: mend what held them back and "
+        f"at least {math.ceil(stretch.slots - tolerance):,} starts are needed: fix what held them back and "
         "run again; until then the latency below is that of a lighter load"
     )
 
@@ -173,7 +173,7 @@ def check_report(linted: LintedReport, limits: Limits) -> Findings:
         yield Finding(
             message=f"the report itself says that {achieved:,.6g}/s of {target:,.6g}/s were achieved "
             f"({share * 100:+.1f} %)",
-            mend="its latency is that of another load than the target: run it again with the planned rate held",
+            fix="its latency is that of another load than the target: run it again with the planned rate held",
             observed=per_second(achieved),
             limit=per_second(target),
             evidence=(linted.report.path,),

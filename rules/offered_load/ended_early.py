@@ -91,7 +91,7 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
                 f"the run ended {float(missing_s):.1f} s before its planned end{where}: "
                 f"{float(planned_s - missing_s):.1f} of {float(planned_s):.1f} s were run{_why(end)}"
             ),
-            mend=(
+            fix=(
                 "find out what stopped it (a signal, an aborting threshold, a job's time limit, memory) and "
                 f"run all {float(planned_s):.0f} s; what follows holds for the part reached only"
             ),

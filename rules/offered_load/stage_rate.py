@@ -13,7 +13,7 @@ How it is computed
     generator and for the sum over the generators of a scenario.
 
 How to fix it
-    Mend the first stage that fails: what lacks there (VUs, CPU) lacks in the steeper stages too. If the system
+    Fix the first stage that fails: what lacks there (VUs, CPU) lacks in the steeper stages too. If the system
     does not take the rate of the last stages, end the schedule below them and report that rate.
 
 When it is wrong
@@ -25,9 +25,10 @@ import math
 from fractions import Fraction
 
 from auditor.api import (
-    Delivery,
+    DeliveredLoad,
     Finding,
     Findings,
+    Interval,
     Limit,
     Limits,
     NotApplicable,
@@ -35,7 +36,6 @@ from auditor.api import (
     Rule,
     Samples,
     Scope,
-    Stretch,
     Timeline,
     Unknown,
     per_second,
@@ -57,14 +57,14 @@ RULE = Rule(
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),
 )
 
-OPTIONS_MEND = (
+OPTIONS_FIX = (
     "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements script.js`"
 )
 
 
 def check(
     plan: Plan,
-    delivery: Delivery,
+    delivery: DeliveredLoad,
     timeline: Timeline,
     samples: Samples,
     limits: Limits,
@@ -85,8 +85,8 @@ def check(
                 f"{stretch.scope}, stage {stretch.index}{_stage_words(stretch, plan)}: {stretch.started:,} "
                 f"iterations were started, {stretch.slots:,} were planned{share}"
             ),
-            mend=(
-                f"at least {low:,} starts are needed in this stage: mend what held them back and run again, "
+            fix=(
+                f"at least {low:,} starts are needed in this stage: fix what held them back and run again, "
                 "or end the schedule before it"
                 if stretch.deficit > 0
                 else f"at most {high:,} starts are allowed in this stage: see whether the plan read here "
@@ -102,18 +102,18 @@ def check(
         )
     unscheduled = delivery.unscheduled
     if unscheduled:
-        yield Unknown(f"the stages of {str(unscheduled[0]) or 'the run'} are not known", OPTIONS_MEND)
+        yield Unknown(f"the stages of {str(unscheduled[0]) or 'the run'} are not known", OPTIONS_FIX)
     elif not schedules:
         yield NotApplicable("a closed model has no stages of a rate")
 
 
-def _tolerance(stretch: Stretch, limits: Limits) -> Fraction:
+def _tolerance(stretch: Interval, limits: Limits) -> Fraction:
     if stretch.slots < limits["small_slots"]:
         return max(Fraction(str(limits["small_deviation"])), Fraction(stretch.keys))
     return max(stretch.slots * Fraction(str(limits["deviation"])), Fraction(stretch.keys))
 
 
-def _stage_words(stretch: Stretch, plan: Plan) -> str:
+def _stage_words(stretch: Interval, plan: Plan) -> str:
     """ " (0–30 s, 30 → 300/s)", the rates summed over the generators that the stretch counts."""
     stages = [
         one.schedule.stages[stretch.index - 1]

@@ -52,11 +52,11 @@ RULE = Rule(
     references=("semantics §2", "semantics §10"),
 )
 
-PLAN_MEND = (
+PLAN_FIX = (
     "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
     "script.js`, or declare the target with --target-rate"
 )
-CLOSED_MEND = (
+CLOSED_FIX = (
     "use an arrival-rate executor, or declare the target with --target-rate, or declare workload = "
     '"closed" with '
     "its reason"
@@ -77,7 +77,7 @@ def check(
                     f"the declared target is {float(target):,.4g}/s, but the schedule asks for "
                     f"{float(planned):,.4g}/s in the measurement window"
                 ),
-                mend=f"declare --target-rate {float(planned):.6g}/s, or leave it out: the schedule is "
+                fix=f"declare --target-rate {float(planned):.6g}/s, or leave it out: the schedule is "
                 "the target",
                 observed=per_second(float(target)),
                 limit=per_second(float(planned)),
@@ -94,7 +94,7 @@ def check(
             yield Finding(
                 message=f"the plan{f' of {name}' if name else ''} rests on options alone: no banner says "
                 "what ran",
-                mend="keep k6's standard output beside the points file (`k6 run … | tee console.txt`)",
+                fix="keep k6's standard output beside the points file (`k6 run … | tee console.txt`)",
                 observed=Quantity(None, "", "no banner"),
                 limit=Quantity(None, "", "a banner that agrees with the options"),
                 evidence=tuple(sources),
@@ -112,10 +112,10 @@ def _questions(plan: Plan, declared: Declared, accounting: Accounting | None, *,
             continue
         if one.is_closed and (mixed or not told):
             reason = f"{one.key.scenario} ran {one.executor}, a closed model: it has no target rate"
-            found.setdefault(one.key.scenario, Unknown(reason, CLOSED_MEND))
+            found.setdefault(one.key.scenario, Unknown(reason, CLOSED_FIX))
         elif not one.is_closed and not told:
             reason = f"the schedule of {one.key.scenario} is not known: the banner has its peak, not its stages"
-            found.setdefault(one.key.scenario, Unknown(reason, PLAN_MEND))
+            found.setdefault(one.key.scenario, Unknown(reason, PLAN_FIX))
     if told:
         return list(found.values())
     for key in accounting.whole if accounting is not None else ():
@@ -125,9 +125,9 @@ def _questions(plan: Plan, declared: Declared, accounting: Accounting | None, *,
             and not declared.is_closed(key.scenario)
         ):
             where = f" for {key}" if str(key) else ""
-            found.setdefault(key.scenario, Unknown(f"nothing says what rate was planned{where}", PLAN_MEND))
+            found.setdefault(key.scenario, Unknown(f"nothing says what rate was planned{where}", PLAN_FIX))
     if not plan.keys and not found and not declared.workload_reason:
-        return [Unknown("nothing says what rate was planned", PLAN_MEND)]
+        return [Unknown("nothing says what rate was planned", PLAN_FIX)]
     return list(found.values())
 
 

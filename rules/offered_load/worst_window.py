@@ -28,16 +28,16 @@ When it is wrong
 import math
 
 from auditor.api import (
-    Delivery,
+    DeliveredLoad,
     Finding,
     Findings,
+    Interval,
     Limit,
     Limits,
     NotApplicable,
     Rule,
     Samples,
     Scope,
-    Stretch,
     Unknown,
     count,
     percent,
@@ -61,13 +61,13 @@ RULE = Rule(
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),
 )
 
-OPTIONS_MEND = (
+OPTIONS_FIX = (
     "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements script.js`"
 )
 
 
 def check(
-    delivery: Delivery,
+    delivery: DeliveredLoad,
     samples: Samples,
     limits: Limits,
 ) -> Findings:
@@ -80,13 +80,13 @@ def check(
     found = [_finding(scope, windows, limits, files) for scope, windows in delivery.windows.items()]
     # A warning must not hide that another scenario's plan is unknown.
     if unscheduled and not any(f is not None and f.severity == "invalid" for f in found):
-        yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_MEND)
+        yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_FIX)
         return
     yield from (f for f in found if f is not None)
 
 
 def _finding(
-    scope: str, windows: tuple[Stretch, ...], limits: Limits, files: tuple[str, ...]
+    scope: str, windows: tuple[Interval, ...], limits: Limits, files: tuple[str, ...]
 ) -> Finding | None:
     short = [w for w in windows if w.ratio < limits["short_ratio"]]
     if not short:
@@ -107,9 +107,9 @@ def _finding(
             f"({worst.ratio * 100:.1f} %); windows below {limits['short_ratio'] * 100:g} %: "
             f"{len(short):,} of {len(windows):,}"
         ),
-        mend=(
+        fix=(
             f"see what held the starts back at {float(worst.from_s):g}–{float(worst.to_s):g} s (VUs used up, "
-            "a pause of the generator, a throttle), mend it, and run again: that window needs "
+            "a pause of the generator, a throttle), fix it, and run again: that window needs "
             f"{math.ceil(worst.slots * limits['short_ratio']):,} starts"
         ),
         observed=observed,

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 
 from auditor.api import (
     Accounting,
-    Counted,
+    CountSources,
     Declared,
     Finding,
     Findings,
@@ -77,7 +77,7 @@ PREFIXES = (
 
 def check(
     accounting: Accounting,
-    counted: Counted,
+    counted: CountSources,
     requests: Requests | None,
     samples: Samples | None,
     declared: Declared,
@@ -117,7 +117,7 @@ def check(
                 if iterations
                 else "nothing completed: no iteration, and no request"
             ),
-            mend=(
+            fix=(
                 "run `k6 run --iterations 1 script.js`, read its output for an exception, and run the test "
                 "again when that one iteration makes its requests"
             ),
@@ -130,7 +130,7 @@ def check(
         if iterations and not made[scenario] and not other.get(scenario) and not other.get(""):
             yield Finding(
                 message=f"{scenario} completed {iterations:,} iterations and made no request",
-                mend=(
+                fix=(
                     f"see what {scenario} runs (its exec function, an exception, a branch never entered); "
                     'if it is there for seeding or probing, declare role = "support"'
                 ),
@@ -141,7 +141,7 @@ def check(
             )
 
 
-def _made(key: Key, requests: Requests | None, counted: Counted) -> int:
+def _made(key: Key, requests: Requests | None, counted: CountSources) -> int:
     """Requests of one key; of a summary, those of the whole process unless it has the scenario's own."""
     summary = counted.summaries.get(key.generator)
     if summary is not None:
@@ -151,7 +151,7 @@ def _made(key: Key, requests: Requests | None, counted: Counted) -> int:
     return 0 if own is None else int(own.of(key.scenario).sum()) if key.scenario else len(own)
 
 
-def _other_protocols(samples: Samples | None, counted: Counted, chosen: str) -> Mapping[str, set[str]]:
+def _other_protocols(samples: Samples | None, counted: CountSources, chosen: str) -> Mapping[str, set[str]]:
     """Scenario -> metrics of protocols other than the chosen one that it has samples of ("" in a summary)."""
     found: dict[str, set[str]] = {}
     for summary in counted.summaries.values():

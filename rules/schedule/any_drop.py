@@ -25,8 +25,7 @@ import math
 from auditor.api import (
     LOOPING_EXECUTORS,
     Accounting,
-    Backlog,
-    Counted,
+    CountSources,
     Finding,
     Findings,
     Iterations,
@@ -39,6 +38,7 @@ from auditor.api import (
     Scope,
     Timeline,
     Unknown,
+    VuPools,
     count,
 )
 
@@ -65,8 +65,8 @@ def check(
     plan: Plan,
     timeline: Timeline,
     iterations: Iterations,
-    counted: Counted,
-    backlog: Backlog | None,
+    counted: CountSources,
+    backlog: VuPools | None,
     limits: Limits,
 ) -> Findings:
     scenarios: dict[str, list[Key]] = {}
@@ -95,7 +95,7 @@ def check(
                 f"{scenario or 'the run'}: {dropped:,}{of} starts were dropped because no VU was "
                 f"free{words if early else ''}"
             ),
-            mend=_mend(keys, plan, backlog),
+            fix=_fix(keys, plan, backlog),
             observed=count(dropped, "iterations"),
             limit=count(limits["dropped"], "iterations"),
             evidence=counted.files,
@@ -117,7 +117,7 @@ def _early(key: Key, plan: Plan, timeline: Timeline, iterations: Iterations, ear
     return int(found.drop_count[early].sum())
 
 
-def _mend(keys: list[Key], plan: Plan, backlog: Backlog | None) -> str:
+def _fix(keys: list[Key], plan: Plan, backlog: VuPools | None) -> str:
     plans = [plan.keys[key] for key in keys if key in plan.keys]
     if not plans:
         return "give the scenario more VUs: peak rate × the longest iteration of a slow moment"

@@ -70,11 +70,11 @@ def check(
     complete = len(known) == len(counted)
     told = [g.source_of("thresholds") for g in evidence.generators]
     files = tuple(source.path for source in told if source is not None)
-    mend = _mend(most, budget.processes) if complete else "add a threshold on dropped_iterations"
+    fix = _fix(most, budget.processes) if complete else "add a threshold on dropped_iterations"
     if budget.passing is None:
         yield Finding(
             message="no threshold on dropped_iterations: k6 would exit with 0 whatever it dropped",
-            mend=mend,
+            fix=fix,
             observed=Quantity(None, "threshold", "no threshold"),
             limit=Quantity(float(most), "drops", f"below {float(most):,.4g} drops")
             if complete
@@ -98,14 +98,14 @@ def check(
             f"{float(most):,.4g} ({limits['share'] * 100:g} % of {sum(known):,} planned starts) on, p99.9 "
             "cannot be known"
         ),
-        mend=mend,
+        fix=fix,
         observed=count(float(passing), "drops pass"),
         limit=Quantity(float(most), "drops", f"below {float(most):,.4g} drops"),
         evidence=files,
     )
 
 
-def _mend(most: Fraction, processes: int) -> str:
+def _fix(most: Fraction, processes: int) -> str:
     """The largest count<N whose passing counts stay below ``most`` over all processes."""
     passing = max(math.ceil(most / processes) - 1, 0)
     return f"use the threshold dropped_iterations: ['count<{passing + 1}']"

@@ -19,7 +19,7 @@ How it is computed
     number.
 
 How to fix it
-    Mend what caused the drops: more VUs (SD06), a generator that keeps up (GH03). If the system is too slow for
+    Fix what caused the drops: more VUs (SD06), a generator that keeps up (GH03). If the system is too slow for
     the rate, that is the result: report the share that got no answer, not a percentile.
 
 When it is wrong
@@ -35,7 +35,7 @@ from auditor.api import (
     MINIMUM_N,
     PERCENTILES,
     Accounting,
-    Counted,
+    CountSources,
     Declared,
     Finding,
     Findings,
@@ -63,7 +63,7 @@ RULE = Rule(
 
 
 def check(
-    latency: Latency, plan: Plan, accounting: Accounting, counted: Counted, declared: Declared
+    latency: Latency, plan: Plan, accounting: Accounting, counted: CountSources, declared: Declared
 ) -> Findings:
     files = counted.files
     if latency.pooled.dropped > 0:
@@ -97,8 +97,8 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
         f"{population.interrupted:,} interrupted" if population.interrupted else "",
         f"{population.failed:,} requests failed" if population.failed else "",
     ]
-    grave = name != "p999"
-    target = "p99" if grave else "p999"
+    is_invalid = name != "p999"
+    target = "p99" if is_invalid else "p999"
     budget = _budget(dict(PERCENTILES)[target], population.offered)
     where = f"{scenario}: " if scenario else ""
     return Finding(
@@ -107,16 +107,16 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
             f"({population.censored_share * 100:.2f} %) have no latency "
             f"({', '.join(part for part in parts if part)}): {_listed(void)} cannot be known"
         ),
-        mend=(
+        fix=(
             f"for {LABELS[target]} at most {budget:,} of {population.offered:,} may be without a latency: "
-            "mend what dropped the starts (VUs, generator), or report the share that got no answer as the "
+            "fix what dropped the starts (VUs, generator), or report the share that got no answer as the "
             "result"
         ),
         observed=percent(population.censored_share),
         limit=percent(float(1 - Fraction(str(p)))),
         evidence=files,
         scope=Scope(scenario=scenario),
-        severity="invalid" if grave else "warning",
+        severity="invalid" if is_invalid else "warning",
     )
 
 
@@ -146,7 +146,7 @@ def check_report(linted: LintedReport) -> Findings:
             message=f"the report itself says that {dropped:,.0f} of {target * length_s:,.0f} planned "
             f"iterations were dropped ({share:.2%}), and gives {_listed([LABELS[name] for name in void])} of "
             "the others",
-            mend='write "not identified" for them, or mend what dropped the starts and run again',
+            fix='write "not identified" for them, or fix what dropped the starts and run again',
             observed=percent(share),
             limit=percent(float(1 - Fraction(str(dict(PERCENTILES)[void[0]])))),
             evidence=(linted.report.path,),

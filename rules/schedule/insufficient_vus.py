@@ -22,7 +22,6 @@ When it is wrong
 import math
 
 from auditor.api import (
-    Backlog,
     Declared,
     Evidence,
     Finding,
@@ -36,6 +35,7 @@ from auditor.api import (
     Rule,
     Scope,
     Unknown,
+    VuPools,
 )
 
 RULE = Rule(
@@ -59,7 +59,7 @@ def check(
     plan: Plan,
     declared: Declared,
     load_lost: LoadLost | None,
-    backlog: Backlog | None,
+    backlog: VuPools | None,
     limits: Limits,
 ) -> Findings:
     if plan.keys and all(one.is_closed for one in plan.measured()):
@@ -91,7 +91,7 @@ def check(
                     f"{scenario or 'the run'}: k6 warned that it had reached {reached:,} VUs and could start "
                     f"no more{f'; {lost}' if lost else ''}"
                 ),
-                mend=f"set maxVUs and preAllocatedVUs to {more}, and run again",
+                fix=f"set maxVUs and preAllocatedVUs to {more}, and run again",
                 observed=Quantity(float(reached), "VUs", f"reached {reached:,} VUs"),
                 limit=Quantity(limits["warnings"], "warnings", "no such warning"),
                 evidence=generator.log.paths,

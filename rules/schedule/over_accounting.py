@@ -22,7 +22,7 @@ When it is wrong
 
 from auditor.api import (
     Accounting,
-    Counted,
+    CountSources,
     Declared,
     Finding,
     Findings,
@@ -50,7 +50,9 @@ RULE = Rule(
 )
 
 
-def check(accounting: Accounting, plan: Plan, counted: Counted, declared: Declared, limits: Limits) -> Findings:
+def check(
+    accounting: Accounting, plan: Plan, counted: CountSources, declared: Declared, limits: Limits
+) -> Findings:
     known = False
     for key, account in accounting.whole.items():
         one = plan.keys.get(key)
@@ -66,7 +68,7 @@ def check(accounting: Accounting, plan: Plan, counted: Counted, declared: Declar
                 f"{key}: {account.started:,} starts and {dropped:,} drops are {account.started + dropped:,}, "
                 f"but the schedule has {account.planned:,}: this file and this plan are not of one run"
             ),
-            mend=(
+            fix=(
                 "see whether requests were counted as iterations, whether the points file holds two runs, or "
                 f"whether script and options are of another run; at most {most:,} starts and drops fit this "
                 "plan"

@@ -24,7 +24,7 @@ from fractions import Fraction
 
 from auditor.api import (
     Accounting,
-    Counted,
+    CountSources,
     Declared,
     Finding,
     Findings,
@@ -51,7 +51,9 @@ RULE = Rule(
 )
 
 
-def check(accounting: Accounting, plan: Plan, counted: Counted, declared: Declared, limits: Limits) -> Findings:
+def check(
+    accounting: Accounting, plan: Plan, counted: CountSources, declared: Declared, limits: Limits
+) -> Findings:
     known = False
     for key, account in accounting.whole.items():
         one = plan.keys.get(key)
@@ -67,7 +69,7 @@ def check(accounting: Accounting, plan: Plan, counted: Counted, declared: Declar
                 f"({account.started:,}) nor recorded as dropped ({account.dropped or 0:,}): the generator "
                 "forgot them"
             ),
-            mend=(
+            fix=(
                 "give the generator more CPU, or share the load among more generators; at most "
                 f"{max(account.allowance, int(most)):,} may be missing"
             ),

@@ -24,10 +24,9 @@ When it is wrong
 import math
 
 from auditor.api import (
-    FINE_STAMP_MEND,
-    Backlog,
-    Counted,
-    Delivery,
+    FINE_STAMP_FIX,
+    CountSources,
+    DeliveredLoad,
     Finding,
     Findings,
     Limit,
@@ -39,6 +38,7 @@ from auditor.api import (
     Scope,
     Unknown,
     VuPool,
+    VuPools,
     count,
     seconds,
 )
@@ -65,10 +65,10 @@ RESERVE = 1.2
 
 
 def check(
-    backlog: Backlog,
-    delivery: Delivery,
+    backlog: VuPools,
+    delivery: DeliveredLoad,
     plan: Plan,
-    counted: Counted,
+    counted: CountSources,
     load_lost: LoadLost | None,
     limits: Limits,
 ) -> Findings:
@@ -78,13 +78,13 @@ def check(
         if not short and not pinned:
             if pool.pinned_s is None:
                 yield Unknown(
-                    f"the stamps are too coarse to say how long the VUs of {key} were busy", FINE_STAMP_MEND
+                    f"the stamps are too coarse to say how long the VUs of {key} were busy", FINE_STAMP_FIX
                 )
             continue
         lost = load_lost.of(key.scenario) if load_lost is not None else ""
         yield Finding(
             message=f"{key}: {_words(pool, plan)}{f'; {lost}' if lost else ''}",
-            mend=(
+            fix=(
                 f"set maxVUs and preAllocatedVUs to at least {_enough(pool):,} (now {pool.max_vus:,}): peak "
                 "rate × mean iteration of the worst 10 s, and a fifth in reserve"
             ),

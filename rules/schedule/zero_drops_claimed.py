@@ -46,7 +46,7 @@ def check_report(linted: LintedReport) -> Findings:
     if claimed is not None:
         yield Finding(
             message=f"the report says {claimed:,.0f} dropped iterations, and its executors cannot drop any",
-            mend='print "n/a: this executor cannot drop"; use an arrival-rate executor to know',
+            fix='print "n/a: this executor cannot drop"; use an arrival-rate executor to know',
             observed=count(claimed, "iterations"),
             limit=Quantity(None, "iterations", "n/a"),
             evidence=(linted.report.path,),

@@ -43,7 +43,7 @@ def check(declared: Declared) -> Findings:
         message=f"the generators' network is declared {said!r}"
         if said
         else "the generators' network is undeclared",
-        mend='declare it under [declarations]: generator_network = "same region, private network"',
+        fix='declare it under [declarations]: generator_network = "same region, private network"',
         observed=Quantity(None, "", said or "undeclared"),
         limit=Quantity(None, "", "where they stood"),
         severity="invalid" if declared.signing else None,

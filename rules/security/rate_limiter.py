@@ -41,7 +41,7 @@ def check(declared: Declared) -> Findings:
         return
     yield Finding(
         message=f"the rate limiter is declared {said!r}" if said else "nothing says what the rate limiter did",
-        mend='leave it on, use a token on its allow list, and declare it: rate_limiter = "token"',
+        fix='leave it on, use a token on its allow list, and declare it: rate_limiter = "token"',
         observed=Quantity(None, "", said or "undeclared"),
         limit=Quantity(None, "", "on, or none"),
     )

@@ -28,7 +28,7 @@ RULE = Rule(
     references=("sign-off",),
 )
 
-MEND = "use made-up or masked data, and declare it: synthetic_data = true under [declarations] in k6-audit.toml"
+FIX = "use made-up or masked data, and declare it: synthetic_data = true under [declarations] in k6-audit.toml"
 
 
 def check(declared: Declared) -> Findings:
@@ -41,7 +41,7 @@ def check(declared: Declared) -> Findings:
     said = "undeclared" if undeclared else "real data"
     yield Finding(
         message="nothing says whether the test data are synthetic" if undeclared else "the test used real data",
-        mend=MEND,
+        fix=FIX,
         observed=Quantity(None, "", said),
         limit=Quantity(None, "", "synthetic data"),
     )

@@ -66,9 +66,9 @@ def check(pauses: Pauses, samples: Samples, limits: Limits) -> Findings:
         yield Finding(
             message=f"k6 wrote nothing at all for {pause.length_s:.4g} s, from {clock(pause.from_ns)} on; "
             "it writes at least once a second as long as it runs",
-            mend=f"find what stopped the generator at {clock(pause.from_ns)} (CPU taken away, suspended "
+            fix=f"find what stopped the generator at {clock(pause.from_ns)} (CPU taken away, suspended "
             "machine, "
-            "full disk), mend it and run the test again",
+            "full disk), fix it and run the test again",
             observed=seconds(pause.length_s),
             limit=seconds(limits["longest"]),
             evidence=(own.path,),

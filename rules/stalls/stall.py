@@ -67,11 +67,11 @@ def check(stalls: Stalls, iterations: Iterations, plan: Plan, samples: Samples, 
         scope = Scope(key.generator, key.scenario)
         if len(mine) > limits["listed"]:
             # The longest that made the severity, so that words and severity agree.
-            grave = [stall for stall in mine if stopped(stall, limits)]
-            longest = max(grave or mine, key=lambda s: s.length_s)
+            is_invalid = [stall for stall in mine if stopped(stall, limits)]
+            longest = max(is_invalid or mine, key=lambda s: s.length_s)
             together = sum(stall.length_s for stall in mine)
             lead = f"{len(mine)} stalls, {together:.4g} s together; the longest"
-            lead += " that stopped the load: " if grave else ": "
+            lead += " that stopped the load: " if is_invalid else ": "
             yield told(longest, lead, iterations, plan, limits, evidence, scope)
         else:
             for stall in mine:
@@ -107,21 +107,21 @@ def told(
     need = round(stall.due) + busy
     at = clock(stall.from_ns)
     if severity == "warning":
-        mend = f"report the stall beside the percentiles, and look in the system's own logs and metrics at {at}"
+        fix = f"report the stall beside the percentiles, and look in the system's own logs and metrics at {at}"
     elif one is not None and one.is_closed:
         rate = stall.due / stall.length_s
-        mend = (
+        fix = (
             f"run it again with an arrival-rate executor at {rate:,.4g}/s and at least {need:,} maxVUs: the "
             f"{round(stall.due):,} starts due in such a stall and the {busy:,} then in flight"
         )
     else:
-        mend = (
+        fix = (
             f"give the scenario at least {need:,} maxVUs (the {round(stall.due):,} starts due in the stall "
             f"and the {busy:,} then in flight) and run it again"
         )
     return Finding(
         message=message,
-        mend=mend,
+        fix=fix,
         observed=seconds(stall.length_s),
         limit=seconds(stall.limit_s),
         evidence=evidence,

@@ -29,7 +29,7 @@ from auditor.api import (
     LABELS,
     PERCENTILES,
     Accounting,
-    Counted,
+    CountSources,
     Finding,
     Findings,
     Iterations,
@@ -66,7 +66,7 @@ def check(
     iterations: Iterations,
     plan: Plan,
     timeline: Timeline,
-    counted: Counted,
+    counted: CountSources,
     latency: Latency | None,
     limits: Limits,
 ) -> Findings:
@@ -78,7 +78,7 @@ def check(
         if interrupted + silent <= limits["unfinished"]:
             continue
         lost, share = _unknowable(latency, scenario)
-        grave = lost is not None and lost != "p999"
+        is_invalid = lost is not None and lost != "p999"
         parts = []
         if interrupted:
             verb = "iteration was" if interrupted == 1 else "iterations were"
@@ -89,30 +89,30 @@ def check(
                 f"{silent:,} {verb} the last {limits['last']:g} s neither made nor recorded as dropped"
             )
         message = f"{' and '.join(parts)}: work without a latency"
-        if grave:
+        if is_invalid:
             message += f"; with all other lost demand ({share:.2%}) {LABELS[lost or 'p50']} cannot be told"
         graceful = max((float(plan.keys[k].graceful_stop_s) for k in mine if k in plan.keys), default=30.0)
         slowest = max(
             (float(d.max()) / 1000 for k in mine if len(d := iterations.by_key[k].duration_ms)), default=0.0
         )
         if interrupted and any(timeline.ends[key.generator].ended_early for key in mine):
-            mend = "let the run end by its own plan: it was stopped with these iterations under way"
+            fix = "let the run end by its own plan: it was stopped with these iterations under way"
         elif interrupted:
-            mend = (
+            fix = (
                 f"let the run end by its own plan, with a gracefulStop (now {graceful:g} s) above its slowest "
                 f"iteration ({slowest:.3g} s among those that completed)"
             )
         else:
-            mend = "give the generator enough CPU to start what is due up to the end, and run again"
+            fix = "give the generator enough CPU to start what is due up to the end, and run again"
         generators = dict.fromkeys(key.generator for key in mine)
         yield Finding(
             message=message,
-            mend=mend,
+            fix=fix,
             observed=count(interrupted + silent, "iterations"),
             limit=count(limits["unfinished"], "iterations"),
             evidence=tuple(path for g in generators for path in counted.file(g)),
             scope=Scope(scenario=scenario),
-            severity="invalid" if grave else "warning",
+            severity="invalid" if is_invalid else "warning",
         )
 
 

@@ -15,7 +15,7 @@ How it is computed
     counted: each VU that k6 allocates while running costs one start.
 
 How to fix it
-    Shorten the warm-up to the end of the ramp-up, so that the incident counts; or mend the incident and run
+    Shorten the warm-up to the end of the ramp-up, so that the incident counts; or fix the incident and run
     again. Cold caches that really fail requests: pre-warm the system before the test.
 
 When it is wrong
@@ -26,9 +26,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from auditor.api import (
-    FINE_STAMP_MEND,
+    FINE_STAMP_FIX,
     Accounting,
-    Counted,
+    CountSources,
     Declared,
     Finding,
     Findings,
@@ -68,7 +68,7 @@ def check(
     accounting: Accounting,
     iterations: Iterations,
     requests: Requests,
-    counted: Counted,
+    counted: CountSources,
     latency: Latency | None,
     stalls: Stalls | None,
     limits: Limits,
@@ -105,7 +105,7 @@ def check(
             if stalls is None:
                 yield Unknown(
                     "the stamps are too coarse to see a stall in the excluded part",
-                    FINE_STAMP_MEND,
+                    FINE_STAMP_FIX,
                 )
             for stall in (*stalls.found, *stalls.cold_starts) if stalls is not None else ():
                 end_s = stall.offset_s + stall.length_s
@@ -115,7 +115,7 @@ def check(
                             f"{key}: {part} hold a stall: nothing completed for {stall.length_s:.1f} s from "
                             f"{stall.offset_s:.1f} s on"
                         ),
-                        mend=part.mend,
+                        fix=part.fix,
                         observed=seconds(stall.length_s),
                         limit=seconds(stall.limit_s),
                         evidence=files,
@@ -134,7 +134,7 @@ def check(
                         f"beyond the allocation of VUs{cut}, {share * 100:.1f} % of the "
                         f"{float(offered):,.0f} requests offered there"
                     ),
-                    mend=part.mend,
+                    fix=part.fix,
                     observed=percent(share),
                     limit=percent(limits["lost_share"]),
                     evidence=files,
@@ -154,10 +154,10 @@ class _Part(NamedTuple):
         return f"the excluded {float(self.from_s):g}–{float(self.to_s):g} s"
 
     @property
-    def mend(self) -> str:
+    def fix(self) -> str:
         how = f"declare --warmup {float(self.from_s):g}s" if self.declared_as == "--warmup" else "exclude less"
         return (
-            f"{how}, so that it counts; or mend the cause and run again; or waive SS06 with the reason why it "
+            f"{how}, so that it counts; or fix the cause and run again; or waive SS06 with the reason why it "
             "does not matter"
         )
 

@@ -77,7 +77,7 @@ def check(plan: Plan, declared: Declared, accounting: Accounting | None) -> Find
                 f"{float(declared.warmup_s):g} s leaves {float(end_s - declared.warmup_s):g} s of the ramp "
                 "in the figures"
             ),
-            mend=(
+            fix=(
                 f'declare --warmup {float(end_s):g}s or longer; or ramp = "measured", with its reason, '
                 "if the ramp is the test"
             ),

@@ -57,7 +57,7 @@ def check_report(linted: LintedReport) -> Findings:
         yield Finding(
             message=f"the report declares a warm-up of {declared:g} s, and its percentiles are those of the "
             f"whole run, with the {run.samples_in_warmup:,} requests of the warm-up",
-            mend="compute them over the measurement window: `k6-audit report RUN --warmup ... -o report.html`",
+            fix="compute them over the measurement window: `k6-audit report RUN --warmup ... -o report.html`",
             observed=seconds(0),
             limit=seconds(declared),
             evidence=(linted.report.path,),

@@ -24,7 +24,7 @@ import math
 
 from auditor.api import (
     Accounting,
-    Counted,
+    CountSources,
     Declared,
     Finding,
     Findings,
@@ -62,7 +62,7 @@ def check(
     timeline: Timeline,
     accounting: Accounting,
     plan: Plan,
-    counted: Counted,
+    counted: CountSources,
     declared: Declared,
     limits: Limits,
 ) -> Findings:
@@ -78,9 +78,9 @@ def check(
     few = planned is not None and planned < limits["least_planned"]
     if window_s >= wanted_s and not few:
         return
-    grave = window_s < limits["least_s"] or few
-    severity: Severity = "invalid" if grave else "warning"
-    observed, limit = seconds(window_s), seconds(limits["least_s"] if grave else wanted_s)
+    is_invalid = window_s < limits["least_s"] or few
+    severity: Severity = "invalid" if is_invalid else "warning"
+    observed, limit = seconds(window_s), seconds(limits["least_s"] if is_invalid else wanted_s)
     if few and window_s >= limits["least_s"]:
         observed, limit = (
             count(planned or 0, "planned starts"),
@@ -88,7 +88,7 @@ def check(
         )
     yield Finding(
         message=_words(timeline, window_s, planned, few=few, capacity=capacity),
-        mend=_mend(timeline, window_s, wanted_s, planned, limits["least_planned"], capacity=capacity),
+        fix=_fix(timeline, window_s, wanted_s, planned, limits["least_planned"], capacity=capacity),
         observed=observed if window_s > 0 else Quantity(0.0, "s", "0 s"),
         limit=limit,
         evidence=counted.files,
@@ -105,7 +105,7 @@ def _words(timeline: Timeline, window_s: float, planned: int | None, *, few: boo
     return f"the measurement window is {window_s:.4g} s long{warmup}{starts}{claim}"
 
 
-def _mend(
+def _fix(
     timeline: Timeline,
     window_s: float,
     wanted_s: float,

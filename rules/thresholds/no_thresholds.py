@@ -19,7 +19,7 @@ When it is wrong
 """
 
 from auditor.api import (
-    Counted,
+    CountSources,
     Evidence,
     Finding,
     Findings,
@@ -40,16 +40,16 @@ RULE = Rule(
     since="0.1",
     limits=(Limit("least", 1, "thresholds", "own: without one nothing can fail"),),
 )
-MEND = "keep the output of `k6 inspect --execution-requirements script.js` beside the points"
+FIX = "keep the output of `k6 inspect --execution-requirements script.js` beside the points"
 OWN_SUBMETRIC = "expected_response:true"
 """k6 makes this one by itself, for its end-of-test text."""
 
 
 def check(
-    thresholds: Thresholds, evidence: Evidence, counted: Counted, samples: Samples | None, limits: Limits
+    thresholds: Thresholds, evidence: Evidence, counted: CountSources, samples: Samples | None, limits: Limits
 ) -> Findings:
     if thresholds.defined is None:
-        yield Unknown("nothing says which thresholds the run had", MEND)
+        yield Unknown("nothing says which thresholds the run had", FIX)
         return
     if len(thresholds.found) >= limits["least"]:
         return
@@ -58,13 +58,13 @@ def check(
         own = samples.by_generator.get(name) if samples is not None else None
         known = own.definitions.values() if own is not None else ()
         if any(OWN_SUBMETRIC not in text for metric in known for text in metric.submetrics):
-            yield Unknown("without options it cannot be told whether submetrics had thresholds", MEND)
+            yield Unknown("without options it cannot be told whether submetrics had thresholds", FIX)
             return
     told = [g.source_of("thresholds") for g in evidence.generators]
     files = [source.path for source in told if source is not None]
     yield Finding(
         message="no threshold was declared: k6 exits with 0 whatever the system did",
-        mend="add at least a latency, an error and a drop threshold, e.g. http_req_duration: ['p(95)<500'], "
+        fix="add at least a latency, an error and a drop threshold, e.g. http_req_duration: ['p(95)<500'], "
         "http_req_failed: ['rate<0.01'], dropped_iterations: ['count<1']",
         observed=count(len(thresholds.found), "thresholds"),
         limit=count(limits["least"], "threshold"),

@@ -19,7 +19,18 @@ When it is wrong
     give it a sample of 0 at the start, or waive it.
 """
 
-from auditor.api import Counted, Finding, Findings, Limit, Limits, NotApplicable, Rule, Scope, Thresholds, count
+from auditor.api import (
+    CountSources,
+    Finding,
+    Findings,
+    Limit,
+    Limits,
+    NotApplicable,
+    Rule,
+    Scope,
+    Thresholds,
+    count,
+)
 
 RULE = Rule(
     id="TH02",
@@ -33,7 +44,7 @@ RULE = Rule(
 )
 
 
-def check(thresholds: Thresholds, counted: Counted, limits: Limits) -> Findings:
+def check(thresholds: Thresholds, counted: CountSources, limits: Limits) -> Findings:
     if not thresholds.found:
         yield NotApplicable("no threshold is known")
         return
@@ -41,7 +52,7 @@ def check(thresholds: Thresholds, counted: Counted, limits: Limits) -> Findings:
         if one.state == "vacuous":
             yield Finding(
                 message=f"{one.metric}: {one.expression} had no sample to judge, and passed",
-                mend="correct the metric's name or its tag filter, or remove the threshold",
+                fix="correct the metric's name or its tag filter, or remove the threshold",
                 observed=count(0, "samples"),
                 limit=count(limits["samples"], "sample"),
                 evidence=counted.file(one.generator),

@@ -47,9 +47,7 @@ RULE = Rule(
     references=("semantics §5", "semantics §10"),
 )
 
-MEND = (
-    "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements script.js`"
-)
+FIX = "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements script.js`"
 
 
 def check(
@@ -64,7 +62,7 @@ def check(
         if one.is_closed and not one.closed_declared:
             closed.setdefault(one.key.scenario, []).append(one)
         elif not one.is_closed and not one.is_open and not one.closed_declared:
-            yield Unknown(f"nothing says which executor ran {one.key}", MEND)
+            yield Unknown(f"nothing says which executor ran {one.key}", FIX)
     for scenario, plans in closed.items():
         executor, vus = plans[0].executor, sum(one.max_vus or 0 for one in plans)
         pool = f", {vus:,} VUs" if vus else ""
@@ -77,7 +75,7 @@ def check(
                 "load follows the system, and the users who would have met it when it was slow were never "
                 "sent"
             ),
-            mend=(
+            fix=(
                 f"run {scenario} with constant-arrival-rate at the rate that is claimed{happened}, with "
                 "enough "
                 f'preAllocatedVUs{more} for its slow moments; or declare workload = "closed" with the '
@@ -92,11 +90,11 @@ def check(
     for generator in evidence.generators:
         if generator.name not in planned and not declared.workload_reason:
             where = f" on {generator.name}" if generator.name else ""
-            yield Unknown(f"nothing says which executors ran{where}", MEND)
+            yield Unknown(f"nothing says which executors ran{where}", FIX)
     for key in accounting.whole if accounting is not None else ():
         exempt = declared.is_support(key.scenario) or declared.is_closed(key.scenario)
         if key not in plan.keys and key.generator in planned and key.scenario and not exempt:
-            yield Unknown(f"nothing says which executor ran {key}", MEND)
+            yield Unknown(f"nothing says which executor ran {key}", FIX)
 
 
 def _rate(plans: list[KeyPlan], accounting: Accounting | None, timeline: Timeline | None) -> float:

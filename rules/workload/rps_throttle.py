@@ -68,7 +68,7 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
                 f"rps = {options.rps:g} holds the whole k6 process{where} to {options.rps:g} requests/s, all "
                 f"scenarios together{asks}: requests wait inside k6, and no request metric shows that wait"
             ),
-            mend="remove rps from the options and run again; the scenario's rate alone sets the load",
+            fix="remove rps from the options and run again; the scenario's rate alone sets the load",
             observed=Quantity(float(options.rps), "requests/s", f"rps = {options.rps:g}"),
             limit=Quantity(limits["rps"], "requests/s", "no rps"),
             evidence=(options.path,),

@@ -61,7 +61,7 @@ def check(plan: Plan, declared: Declared, iterations: Iterations | None, limits:
     yield Finding(
         message=f"{vus:,} VUs make the declared {float(rate):,g}/s only while an iteration takes "
         f"{allowed_ms:,.4g} ms{took}: the rate follows the system",
-        mend=f"use an arrival-rate executor with rate {float(rate):,g}; or declare the model closed, with its "
+        fix=f"use an arrival-rate executor with rate {float(rate):,g}; or declare the model closed, with its "
         "reason, and claim no rate",
         observed=milliseconds(mean_ms if mean_ms is not None else 0),
         limit=milliseconds(allowed_ms),

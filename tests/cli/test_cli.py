@@ -68,7 +68,7 @@ def test_valid_is_0_and_says_so_in_words(healthy: Path) -> None:
     assert done.stderr == ""
 
 
-def test_invalid_is_1_and_names_the_cause_and_the_mend(short: Path) -> None:
+def test_invalid_is_1_and_names_the_cause_and_the_fix(short: Path) -> None:
     done = run("lint", short, "--warmup", "5s")
     assert done.returncode == 1
     assert "INVALID OL01" in done.stdout
@@ -76,7 +76,7 @@ def test_invalid_is_1_and_names_the_cause_and_the_mend(short: Path) -> None:
 
 
 @pytest.mark.parametrize(("without", "rule"), [("host.csv", "GH01"), ("inspect.json", "OL05")])
-def test_missing_evidence_is_3_and_names_the_mend(tmp_path: Path, without: str, rule: str) -> None:
+def test_missing_evidence_is_3_and_names_the_fix(tmp_path: Path, without: str, rule: str) -> None:
     folder = Run().write(tmp_path / "run")
     (folder / without).unlink()
     done = run("lint", folder, "--warmup", "5s")

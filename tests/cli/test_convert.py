@@ -18,8 +18,8 @@ import pytest
 from pyarrow import parquet as pq
 
 from auditor.cli.convert import convert
+from auditor.columnar import write as parquet
 from auditor.errors import AuditError
-from auditor.output import parquet
 from tests.builder import Run, Scenario
 from tests.cli.test_cli import COMMAND, run
 

@@ -24,7 +24,7 @@ from auditor.engine.rule import (
     Waiver,
 )
 from auditor.evidence import Declared
-from auditor.facts.host import GeneratorLoad
+from auditor.facts.host import GeneratorHosts
 from auditor.facts.store import FactStore, Unknown
 from auditor.facts.timeline import Timeline
 from auditor.ingest.bundle import read_run
@@ -112,10 +112,10 @@ def test_a_rule_that_raises_is_an_error_and_the_audit_goes_on(folder: Path) -> N
 def test_required_and_optional_facts(folder: Path) -> None:
     seen: list[object] = []
 
-    def required(load: GeneratorLoad) -> None:
+    def required(load: GeneratorHosts) -> None:
         raise AssertionError("must not be called")
 
-    def optional(timeline: Timeline, load: GeneratorLoad | None, limits: Limits) -> None:
+    def optional(timeline: Timeline, load: GeneratorHosts | None, limits: Limits) -> None:
         seen.append((timeline.window_s, load, dict(limits)))
 
     limits = (Limit("most", 5, "x", "own"),)

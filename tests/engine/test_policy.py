@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from auditor.engine.amounts import duration_s, rate_per_s
 from auditor.engine.loader import load_rules, matches
 from auditor.engine.policy import find_config, load_policy
+from auditor.engine.units import duration_s, rate_per_s
 from auditor.errors import AuditError
 
 RULES = load_rules()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.ingest.k6.console import looks_like_console, read_console
-from auditor.ingest.streams import decode
+from auditor.inputs.streams import decode
 
 HEAD = "     scenarios: (100.00%) 1 scenario, 9 max VUs, 33s max duration (incl. graceful stop):\n"
 

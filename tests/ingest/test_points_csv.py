@@ -211,7 +211,7 @@ def test_blocks_cut_anywhere_keep_every_record(tmp_path: Path, monkeypatch: pyte
     text = HEADER + (ROW + multi) * 40
     path = write(tmp_path, text)
     for block in (150, 211, 1000):
-        monkeypatch.setattr("auditor.ingest.blocks.BLOCK_BYTES", block)
+        monkeypatch.setattr("auditor.inputs.blocks.BLOCK_BYTES", block)
         rows, report = read(path)
         assert rows == oracle(text)
         assert (report.lines, report.malformed, report.torn) == (text.count("\n"), 0, "")

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from auditor.evidence import MetricDefinition, ReadReport
-from auditor.ingest import blocks
 from auditor.ingest.k6 import points_json
 from auditor.ingest.k6.points_json import JsonPoints
+from auditor.inputs import blocks
 from tests.builder import Run, Scenario
 from tests.conftest import shared_folder
 from tests.ingest.test_points_json import NEW, OLD

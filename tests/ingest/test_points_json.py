@@ -188,7 +188,7 @@ def test_pretty_printed_objects(tmp_path: Path) -> None:
 
 
 def test_blocks_larger_than_one_read_keep_every_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auditor.ingest.blocks.BLOCK_BYTES", 4000)
+    monkeypatch.setattr("auditor.inputs.blocks.BLOCK_BYTES", 4000)
     text = "\n".join(Run([Scenario(duration_s=2)]).lines()) + "\n"
     rows, report = read(write(tmp_path, text))
     assert sorted(rows, key=str) == sorted(oracle(text), key=str)

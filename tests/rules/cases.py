@@ -103,9 +103,9 @@ class Case:
         assert self.says in found.reason
         for finding in found.findings:
             assert finding.message
-            assert finding.mend
+            assert finding.fix
         if found.outcome == "unknown":
-            assert found.mend, f"{self.rule} is unknown and names nothing that mends it"
+            assert found.fix, f"{self.rule} is unknown and names nothing that fixes it"
         return found
 
     def __str__(self) -> str:

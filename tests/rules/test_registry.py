@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from auditor.engine.rule import FAMILIES, HEADINGS, LoadedRule
-from auditor.output.rule_page import page
+from auditor.present.rule_page import page
 from tests.conftest import ROOT
 from tests.rules import (
     test_cardinality,

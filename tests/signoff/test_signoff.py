@@ -431,7 +431,7 @@ def relabel(predicate: dict[str, Any]) -> None:
 @pytest.mark.parametrize("what", ["INVALID", "NOT PROVEN"])
 def test_a_relabelled_run(what: str, place: Path, tmp_path: Path) -> None:
     """A statement made, by other means, of a run that may not be signed off."""
-    from auditor.cli.run import Asked
+    from auditor.cli.request import AuditRequest
     from auditor.cli.signoff import audit_to_sign
     from auditor.engine.loader import rules_digest
     from auditor.signoff.statement import SignedWith, build
@@ -442,7 +442,7 @@ def test_a_relabelled_run(what: str, place: Path, tmp_path: Path) -> None:
     else:
         (place / "run" / "host.csv").unlink()
     given: dict[str, Any] = {"warmup": None, "targetRate": None, "hosts": [], "rules": [], "noConfig": False}
-    result = audit_to_sign(Asked([place / "run"]), given)
+    result = audit_to_sign(AuditRequest([place / "run"]), given)
     assert result.verdict == what
     forged = build(result, None, SignedWith("Mallory", "2026-01-01T00:00:00Z", given), rules_digest())
     relabel(forged["predicate"])
@@ -454,14 +454,14 @@ def test_a_relabelled_run(what: str, place: Path, tmp_path: Path) -> None:
 
 
 def test_an_honest_statement_of_an_invalid_run_is_no_signoff(place: Path) -> None:
-    from auditor.cli.run import Asked
+    from auditor.cli.request import AuditRequest
     from auditor.cli.signoff import audit_to_sign
     from auditor.engine.loader import rules_digest
     from auditor.signoff.statement import SignedWith, build
 
     (place / "run" / "host.csv").unlink()
     given: dict[str, Any] = {"warmup": None, "targetRate": None, "hosts": [], "rules": [], "noConfig": False}
-    result = audit_to_sign(Asked([place / "run"]), given)
+    result = audit_to_sign(AuditRequest([place / "run"]), given)
     made = build(result, None, SignedWith("Mallory", "2026-01-01T00:00:00Z", given), rules_digest())
     (place / "signoff.json").write_text(render(made))
     code, said = call("verify", place / "signoff.json", "--run", place / "run")

@@ -11,9 +11,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from auditor.ingest import streams
 from auditor.ingest.k6.options import read_options
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script_text
+from auditor.inputs import streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

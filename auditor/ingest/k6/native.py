@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CACHE_VARIABLE = "K6_AUDIT_CACHE_DIR"
 _DIGEST_BYTES = 32
 _HERE = Path(__file__).parent
-_MADE_FROM = ("scan_kernel.py", "points_fast.py")
+_MADE_FROM = ("scan_kernel.py", "scan_layout.py")
 """The second says where the first finds its state."""
 _loaded: list[Any] = []
 """The engine, which owns the code; it lives as long as the process."""

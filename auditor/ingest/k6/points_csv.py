@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from auditor.evidence import PointBatch, Tags
-from auditor.ingest import columns, streams
-from auditor.ingest.blocks import Blocks
-from auditor.ingest.k6.points_file import BlockPart, PointsFile
 from auditor.ingest.k6.points_json import stamp_ns
+from auditor.inputs import columns, streams
+from auditor.inputs.blocks import Blocks
+from auditor.inputs.points_file import BlockPart, PointsFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from auditor.evidence import PointsPart
-    from auditor.ingest.redact import Redactor
+    from auditor.inputs.redact import Redactor
 
 MAX_RECORD_BYTES = 1 << 20
 """A record that is not closed within this is taken for a stray quote."""

@@ -24,18 +24,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from auditor.ingest import columns
 from auditor.ingest.k6 import native
+from auditor.ingest.k6.scan_layout import (
+    DONE,
+    LINES,
+    METRIC,
+    ODD,
+    ODD_BYTES,
+    POS,
+    ROWS,
+    SEED,
+    SHORTEST_LINE,
+    SLOW,
+    SLOW_BYTES,
+    TAGSET,
+    TAGSETS_FULL,
+)
+from auditor.inputs import columns
 
 Bytes = npt.NDArray[np.uint8]
 
-SHORTEST_LINE = 88
 FEW = 1000
 """Up to here a number is a number, one by one: importing pyarrow costs as much."""
-DONE, METRICS_FULL, TAGSETS_FULL = range(3)
-"""How a scan ends: at the end, or where a table has no more room."""
-POS, LINES, ROWS, ODD, ODD_BYTES, SLOW, SLOW_BYTES, METRIC, TAGSET, SEED = range(10)
-"""Places in the scanner's state."""
 
 
 class Interned:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from auditor.evidence import MetricDefinition, PointBatch, Tags
-from auditor.ingest import columns, streams
-from auditor.ingest.blocks import MAX_LINE_BYTES, Blocks
-from auditor.ingest.k6.points_file import BlockPart, PointsFile
+from auditor.inputs import columns, streams
+from auditor.inputs.blocks import MAX_LINE_BYTES, Blocks
+from auditor.inputs.points_file import BlockPart, PointsFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from auditor.ingest.blocks import Block
     from auditor.ingest.k6.points_fast import Interned, Scanned, Scanner
-    from auditor.ingest.redact import Redactor
+    from auditor.inputs.blocks import Block
+    from auditor.inputs.redact import Redactor
 
 FAST_FROM_BYTES = 16 << 20
 """From here on the scanner saves more than loading it costs (50 ms),"""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from auditor.ingest import streams
 from auditor.ingest.k6 import points_csv
 from auditor.ingest.k6.points_json import stamp_ns
+from auditor.inputs import streams
 
 if TYPE_CHECKING:
     from pathlib import Path

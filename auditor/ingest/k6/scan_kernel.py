@@ -15,7 +15,7 @@ import numpy.typing as npt
 from llvmlite import binding, ir
 from numba import carray, extending
 
-from auditor.ingest.k6.points_fast import (
+from auditor.ingest.k6.scan_layout import (
     DONE,
     LINES,
     METRIC,

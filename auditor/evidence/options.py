@@ -1,0 +1,83 @@
+"""Options of a test: scenarios and executors, from k6 inspect, an archive or a script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+OPEN_EXECUTORS = frozenset({"constant-arrival-rate", "ramping-arrival-rate"})
+
+
+LOOPING_EXECUTORS = frozenset({"constant-vus", "ramping-vus", "externally-controlled"})
+"""Executors that never record a dropped iteration."""
+
+
+ITERATION_EXECUTORS = frozenset({"shared-iterations", "per-vu-iterations"})
+"""Executors that end when their iterations are done, not at a planned time."""
+
+
+EXECUTORS = OPEN_EXECUTORS | LOOPING_EXECUTORS | ITERATION_EXECUTORS
+
+
+@dataclass(frozen=True)
+class ScenarioOptions:
+    """A scenario as options describe it, k6's defaults filled in. Rates are per second, exact."""
+
+    name: str
+    executor: str
+    start_time_s: Fraction = Fraction(0)
+    graceful_stop_s: Fraction = Fraction(30)
+    duration_s: Fraction | None = None
+    """Of the plan without gracefulStop; None for executors without one. maxDuration of iteration executors."""
+    rate_per_s: Fraction | None = None
+    start_rate_per_s: Fraction | None = None
+    stages: tuple[tuple[Fraction, Fraction], ...] = ()
+    """(duration_s, target): the target is a rate per second, or VUs for ramping-vus."""
+    pre_allocated_vus: int | None = None
+    max_vus: int | None = None
+    vus: int | None = None
+    iterations: int | None = None
+    exec: str = "default"
+
+
+@dataclass(frozen=True)
+class ScriptText:
+    """What a script's text says beside its options."""
+
+    path: str
+    lines: Mapping[str, int]
+    """Line of `options` and of its keys `scenarios` and `thresholds`, from 1; those that are there."""
+    end_sleep_s: Fraction | None = None
+    """The sleep that every whole iteration of the default function ends with; None if it is not literal."""
+
+
+OptionsKind = Literal["inspect", "archive", "script"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a run: from `k6 inspect` (with or without --execution-requirements), from an archive, or
+    from the script's text."""
+
+    path: str
+    scenarios: tuple[ScenarioOptions, ...]
+    thresholds: Mapping[str, tuple[str, ...]]
+    rps: float | None
+    execution_segment: tuple[Fraction, Fraction] | None
+    system_tags: tuple[str, ...] | None
+    consolidated: bool
+    """Whether the environment and config files are in it (--execution-requirements, archive)."""
+    problems: tuple[str, ...] = ()
+    kind: OptionsKind = "inspect"
+    unread: frozenset[str] = frozenset()
+    """Options that a script sets in a way that reading alone cannot tell, by name."""
+    k6_version: str = ""
+    """Of the k6 that wrote an archive."""
+    environment: tuple[str, ...] = ()
+    """Names of the variables kept in an archive; their values may be secrets and are never kept."""
+    script: ScriptText | None = None
