@@ -81,3 +81,7 @@ class Options:
     environment: tuple[str, ...] = ()
     """Names of the variables kept in an archive; their values may be secrets and are never kept."""
     script: ScriptText | None = None
+    segment_sequence: tuple[Fraction, ...] | None = None
+    """The edges of all segments, 0 and 1 included; None if the options do not name them."""
+    min_iteration_duration_s: Fraction | None = None
+    """An iteration that ends sooner holds its VU until then."""

@@ -42,7 +42,7 @@ class Account:
     not_reached: int | None
     in_flight_at_end: int | None
     allowance: int
-    """e = 1 + ⌈rate at the end × 5 ms⌉."""
+    """e = 1 + ⌈rate at the end × 5 ms⌉, and what a rate printed to two decimals leaves open."""
 
     @property
     def over(self) -> int:
@@ -131,6 +131,9 @@ def _account(
     schedule = plan.schedule if plan is not None else None
     closed = plan is not None and plan.is_closed
     if plan is None or schedule is None:
+        bounded = plan.iterations if plan is not None else None
+        if bounded is not None:
+            return _of_bounded(key, found, bounded, drops_known=complete)
         return Account(
             key=key,
             planned=None,
@@ -145,7 +148,8 @@ def _account(
             in_flight_at_end=None,
             allowance=1,
         )
-    allowance = 1 + math.ceil(schedule.end_per_s * EDGE_S)
+    doubt = math.ceil(plan.rate_doubt_per_s * schedule.duration_s)
+    allowance = 1 + math.ceil(schedule.end_per_s * EDGE_S) + doubt
     not_reached = schedule.slots_between(clock.reached_s, schedule.duration_s) if ended_early else 0
     if ended_early:
         allowance += _around(schedule, clock.reached_s, clock.slack_s)
@@ -168,6 +172,26 @@ def _account(
     )
 
 
+def _of_bounded(key: Key, found: KeyIterations, planned: int, *, drops_known: bool) -> Account:
+    """Of an executor that is to run so many iterations. What maxDuration leaves over k6 writes as dropped: none
+    of them waited for a VU; a run that was stopped did not reach them."""
+    left = planned - found.started - found.dropped
+    return Account(
+        key=key,
+        planned=planned,
+        started=found.started,
+        completed=found.completed,
+        interrupted=found.interrupted,
+        dropped=found.dropped,
+        drops_known=drops_known,
+        silent=0,
+        silent_exact=min(left, 0),
+        not_reached=max(left, 0),
+        in_flight_at_end=0,
+        allowance=1,
+    )
+
+
 def _in_window(found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, account: Account) -> InWindow:
     schedule = plan.schedule if plan is not None else None
     inside = clock.inside(found.start_ns)
@@ -175,6 +199,8 @@ def _in_window(found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, a
     interrupted = 0 if clock.cut_right or clock.window_s <= 0 else found.interrupted
     dropped = int(found.drop_count[clock.inside(found.drop_ns, surely=True)].sum())
     doubt = clock.doubtful(found.start_ns)
+    if plan is not None:
+        doubt += math.ceil(plan.rate_doubt_per_s * clock.window_s)
     if schedule is not None and clock.to_s == clock.reached_s < schedule.duration_s:
         doubt += _around(schedule, clock.reached_s, clock.slack_s)
     completed = int(inside.sum())

@@ -11,7 +11,7 @@ import numpy as np
 from auditor.evidence import Console, Evidence, Summary
 from auditor.facts.count_sources import CountSources
 from auditor.facts.keys import Key
-from auditor.facts.plan import Plan
+from auditor.facts.plan import StatedPlan
 from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import Column, GeneratorSamples
@@ -74,7 +74,9 @@ class Iterations:
 
 
 @provides
-def iterations(counted: CountSources, samples: Samples | None, plan: Plan, evidence: Evidence) -> Iterations:
+def iterations(
+    counted: CountSources, samples: Samples | None, plan: StatedPlan, evidence: Evidence
+) -> Iterations:
     """Iterations of every planned scenario, and of every scenario that samples name.
 
     Raises:

@@ -7,9 +7,10 @@ What disagrees, with the banner or with a better source, is kept as a disagreeme
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from auditor.evidence import (
     ITERATION_EXECUTORS,
@@ -26,9 +27,12 @@ from auditor.evidence import (
 from auditor.facts.keys import Key
 from auditor.facts.schedule import Schedule
 from auditor.facts.store import provides
+from auditor.facts.stripes import WHOLE, Stripe, arrival_stripes, stripes
 
 PRINTED = Fraction(51, 10000)
 """Half a unit of the banner's second decimal, and a little for the rounding of a float."""
+MOST_INSTANCES = 64
+"""With more instances than this the segment of one is not sought among all: its share is laid out evenly."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,8 @@ class KeyPlan:
     source: str
     """Where the numbers come from, in words."""
     schedule: Schedule | None = None
+    parts: tuple[Schedule, ...] = ()
+    """What its part of the schedule may be, where no evidence names the segment; the best guess first."""
     start_time_s: Fraction = Fraction(0)
     duration_s: Fraction | None = None
     """Planned length without gracefulStop; None where the plan gives no end (iterations, unknown)."""
@@ -50,6 +56,14 @@ class KeyPlan:
     pre_allocated_vus: int | None = None
     closed_declared: bool = False
     support: bool = False
+    rate_doubt_per_s: Fraction = Fraction(0)
+    """How far the true rate may be from the schedule's: of a banner, which prints two decimals."""
+    iterations: int | None = None
+    """Iterations that an iteration-bounded executor is to run in all; None for the others."""
+    max_duration_s: Fraction | None = None
+    """The time after which an iteration-bounded executor is cut off."""
+    min_iteration_s: Fraction = Fraction(0)
+    """minIterationDuration: how long an iteration holds its VU at the least."""
 
     @property
     def is_open(self) -> bool:
@@ -82,6 +96,8 @@ class Share:
     segment: tuple[Fraction, Fraction] | None
     percent: Fraction | None
     source: str
+    sequence: tuple[Fraction, ...] | None = None
+    """The edges of all segments, where the options name them."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +132,12 @@ def share_of(percent: Fraction) -> Fraction:
     return target
 
 
+class StatedPlan(Plan):
+    """The plan as options and banners state it: which segment a generator ran may still be open (``parts``)."""
+
+
 @provides
-def plan(evidence: Evidence, declared: Declared) -> Plan:
+def stated_plan(evidence: Evidence, declared: Declared) -> StatedPlan:
     """What each generator was to run. Never unknown as a whole: a key may lack a schedule."""
     keys: dict[Key, KeyPlan] = {}
     disagreements: list[Disagreement] = []
@@ -127,23 +147,19 @@ def plan(evidence: Evidence, declared: Declared) -> Plan:
         shares[generator.name] = _share(generator, alone=len(evidence.generators) == 1)
         console = generator.console
         if console is not None and console.has_banner:
-            share = shares[generator.name].fraction
-            assert share is not None  # the banner prints it
-            found = _from_banner(generator, console, share, disagreements)
+            found = _from_banner(generator, console, shares[generator.name], disagreements)
         elif generator.options is not None:
             without_banner.append(generator.name)
             found = _from_options(generator, shares[generator.name], disagreements)
         else:
             found = []
         for one in found:
-            keys[one.key] = KeyPlan(
-                **{
-                    **{name: getattr(one, name) for name in KeyPlan.__dataclass_fields__},
-                    "closed_declared": declared.is_closed(one.key.scenario),
-                    "support": declared.is_support(one.key.scenario),
-                }
+            keys[one.key] = replace(
+                one,
+                closed_declared=declared.is_closed(one.key.scenario),
+                support=declared.is_support(one.key.scenario),
             )
-    return Plan(keys, tuple(disagreements), shares, tuple(without_banner))
+    return StatedPlan(keys, tuple(disagreements), shares, tuple(without_banner))
 
 
 def _share(generator: GeneratorEvidence, *, alone: bool) -> Share:
@@ -152,7 +168,9 @@ def _share(generator: GeneratorEvidence, *, alone: bool) -> Share:
     percent = console.segment_percent if console is not None else None
     if explicit is not None and explicit.execution_segment is not None:
         start, end = explicit.execution_segment
-        return Share(generator.name, end - start, (start, end), percent, explicit.path)
+        return Share(
+            generator.name, end - start, (start, end), percent, explicit.path, explicit.segment_sequence
+        )
     if percent is not None and console is not None:
         return Share(generator.name, share_of(percent), None, percent, console.path)
     if alone:
@@ -161,8 +179,10 @@ def _share(generator: GeneratorEvidence, *, alone: bool) -> Share:
 
 
 def _from_banner(
-    generator: GeneratorEvidence, console: Console, share: Fraction, disagreements: list[Disagreement]
+    generator: GeneratorEvidence, console: Console, part: Share, disagreements: list[Disagreement]
 ) -> list[KeyPlan]:
+    share = part.fraction
+    assert share is not None  # the banner prints it
     sources = generator.option_sources
     described = {source.path: {s.name: s for s in source.scenarios} for source in sources}
 
@@ -175,6 +195,7 @@ def _from_banner(
             "", f"the banner has a line that cannot be read: {text!r}", True, *(s.path for s in sources[:1])
         )
     found = []
+    agreed: set[tuple[str, str]] = set()
     for banner in console.scenarios:
         best: tuple[Options, ScenarioOptions] | None = None
         for source in sources:
@@ -194,22 +215,26 @@ def _from_banner(
                 disagree(banner.name, message, is_invalid, source.path)
             if differences:
                 continue
+            agreed.add((source.path, banner.name))
             if best is None:
                 best = source, option
             else:
                 disagreements += _contradictions(generator, best, (source, option))
         key = Key(generator.name, banner.name)
         if best is not None:
-            found.append(_exact(key, best[1], share, banner, f"{best[0].path} (agrees with the banner)"))
+            found.append(_exact(key, best, part, banner, f"{best[0].path} (agrees with the banner)"))
         else:
             found.append(_printed(key, banner, console.path))
     listed = {s.name for s in console.scenarios}
     for source in sources:
+        # `k6 run --scenario NAME` runs some of the scenarios: then all that ran are as this source says.
+        chosen = bool(listed) and all((source.path, name) in agreed for name in listed)
         for name in described[source.path]:
             # A segment may leave a small scenario without work; the banner then omits it.
             if name not in listed and share == 1:
-                message = f"{source.path} has scenario {name!r}; the banner does not list it"
-                disagree(name, message, True, source.path)
+                why = ": it was not run" if chosen else ""
+                message = f"{source.path} has scenario {name!r}; the banner does not list it{why}"
+                disagree(name, message, not chosen, source.path)
     return found
 
 
@@ -325,13 +350,64 @@ def _schedule(option: ScenarioOptions) -> Schedule | None:
     return None
 
 
+def _parts(option: ScenarioOptions, share: Share, banner: BannerScenario | None) -> tuple[Schedule, ...]:
+    """What a generator may run of a scenario's schedule: one answer where its segment is known, else one for
+    each segment of that size. Without a sequence k6 takes what lies before and behind a segment as one each."""
+    schedule = _schedule(option)
+    if schedule is None or share.fraction is None:
+        return ()
+    if share.fraction == 1:
+        return (schedule,)
+    layouts: list[tuple[list[Fraction], int]] = []
+    if share.segment is not None:
+        start, end = share.segment
+        edges = sorted({*(share.sequence or (Fraction(0), Fraction(1))), start, end})
+        layouts.append((_lengths(edges), edges.index(start)))
+    else:
+        n = share.fraction.denominator
+        if share.fraction.numerator == 1 and n <= MOST_INSTANCES:
+            layouts += [([share.fraction] * n, j) for j in range(n)]
+        for j in range(min(n, MOST_INSTANCES)):
+            start = share.fraction * j
+            if start + share.fraction <= 1:
+                edges = sorted({Fraction(0), start, start + share.fraction, Fraction(1)})
+                layouts.append((_lengths(edges), edges.index(start)))
+    found: dict[Stripe, None] = {}
+    for lengths, index in layouts:
+        try:
+            stripe = arrival_stripes(lengths, option.max_vus)[index]
+        except ValueError:
+            continue
+        if stripe is not None and _runs_vus(stripe, option, banner):
+            found[stripe] = None
+    if not found and share.segment is None:  # uneven: laid out by its share of the VUs, as printed
+        part = _vu_share(banner, option, share.fraction) if banner is not None else share.fraction
+        first = stripes([part, 1 - part])[0] if 0 < part < 1 else WHOLE
+        found = {first: None} if first is not None else {}
+    return tuple(schedule.part(stripe) for stripe in found)
+
+
+def _lengths(edges: Sequence[Fraction]) -> list[Fraction]:
+    return [high - low for low, high in pairwise(edges)]
+
+
+def _runs_vus(stripe: Stripe, option: ScenarioOptions, banner: BannerScenario | None) -> bool:
+    """Whether the banner prints the VUs that a segment with this stripe has."""
+    if banner is None or banner.max_vus is None or not option.max_vus:
+        return True
+    return stripe.share * option.max_vus == banner.max_vus
+
+
 def _exact(
-    key: Key, option: ScenarioOptions, share: Fraction | None, banner: BannerScenario | None, source: str
+    key: Key,
+    chosen: tuple[Options, ScenarioOptions],
+    part: Share,
+    banner: BannerScenario | None,
+    source: str,
 ) -> KeyPlan:
-    schedule = _schedule(option) if share is not None else None
-    if schedule is not None and share is not None:
-        part = _vu_share(banner, option, share) if banner is not None and share != 1 else share
-        schedule = schedule.scaled(part)
+    options, option = chosen
+    share = part.fraction
+    parts = _parts(option, part, banner)
     max_vus = option.max_vus if option.executor in OPEN_EXECUTORS else option.vus
     pre_allocated = option.pre_allocated_vus
     if banner is not None:  # already scaled to the segment
@@ -341,25 +417,44 @@ def _exact(
         max_vus = None
     elif share != 1 and max_vus is not None:
         max_vus = -(-max_vus * share.numerator // share.denominator)
+    bounded = option.executor in ITERATION_EXECUTORS
     return KeyPlan(
         key=key,
         executor=option.executor,
         source=source,
-        schedule=schedule,
+        schedule=parts[0] if parts else None,
+        parts=parts if len(parts) > 1 else (),
         start_time_s=option.start_time_s,
-        duration_s=None if option.executor in ITERATION_EXECUTORS else option.duration_s,
+        duration_s=None if bounded else option.duration_s,
+        iterations=_iterations(option, max_vus) if bounded and share == 1 else None,
+        max_duration_s=option.duration_s if bounded else None,
+        min_iteration_s=options.min_iteration_duration_s or Fraction(0),
         graceful_stop_s=option.graceful_stop_s,
         max_vus=max_vus,
         pre_allocated_vus=pre_allocated,
     )
 
 
+def _iterations(option: ScenarioOptions, vus: int | None) -> int | None:
+    """Iterations that a bounded executor is to run: shared by its VUs, or so many for each."""
+    if option.iterations is None or option.executor == "shared-iterations":
+        return option.iterations
+    return option.iterations * vus if vus is not None else None
+
+
 def _printed(key: Key, banner: BannerScenario, path: str) -> KeyPlan:
-    """From the banner alone: enough for a closed executor, no schedule for an arrival rate."""
+    """From the banner alone: the whole plan of a constant rate and of a closed executor; of a ramp it prints no
+    stages. Its rate is already the generator's own, to two decimals."""
+    rate, length = banner.peak_per_s, banner.duration_s
+    schedule = None
+    if banner.executor == "constant-arrival-rate" and rate and length:
+        schedule = Schedule.constant(rate, length)
     return KeyPlan(
         key=key,
         executor=banner.executor,
         source=f"{path} (the banner alone)",
+        schedule=schedule,
+        rate_doubt_per_s=PRINTED if schedule is not None else Fraction(0),
         start_time_s=banner.start_time_s,
         duration_s=None if banner.executor in ITERATION_EXECUTORS else banner.duration_s,
         graceful_stop_s=banner.graceful_stop_s,
@@ -393,14 +488,8 @@ def _from_options(
         ]
         complete = complete or source
     return [
-        _exact(
-            Key(generator.name, name),
-            option,
-            share.fraction,
-            None,
-            f"{source.path} (no banner confirms it)",
-        )
-        for name, (source, option) in chosen.items()
+        _exact(Key(generator.name, name), one, share, None, f"{one[0].path} (no banner confirms it)")
+        for name, one in chosen.items()
     ]
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from auditor.evidence import Declared
 from auditor.facts.iterations import as_ns
-from auditor.facts.plan import Plan
+from auditor.facts.plan import StatedPlan
 from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import Column, GeneratorSamples
@@ -84,7 +84,7 @@ class Requests:
 
 
 @provides
-def requests(samples: Samples, plan: Plan, declared: Declared) -> Requests:
+def requests(samples: Samples, plan: StatedPlan, declared: Declared) -> Requests:
     """The requests of the run's protocol.
 
     Raises:

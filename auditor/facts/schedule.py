@@ -1,8 +1,9 @@
-"""When k6 is asked to start iterations: the slots of an arrival-rate schedule, in exact fractions.
+"""When k6 is asked to start iterations: the slots of an arrival-rate schedule.
 
-Definitions: docs/semantics.md §1 "Slots". A constant schedule has slot i (i = 0, 1, …) at i / rate; a
-ramping one has slot n (n = 1, 2, …) where the integral of the rate reaches n. Counts are exact integers,
-so that every slot lies in exactly one stage and one window; slot *times* are floats rounded to ns.
+Definitions: docs/semantics.md §1 "Slots". A constant schedule has slot i (i = 0, 1, …) at i whole periods,
+a period being ⌊timeUnit ÷ rate⌋ in ns, as k6's ticker counts; a ramping one has slot n (n = 1, 2, …) where the
+integral of the rate reaches n. An execution segment runs a stripe of the global slots. Counts are exact
+integers, so that every slot lies in exactly one stage and one window; slot *times* are rounded to ns.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from auditor.facts.stripes import WHOLE, Stripe
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
 NS_PER_S = 1_000_000_000
+AT_THE_EDGE_NS = 100_000
+"""A constant slot less than 0.1 ms before a moment counts behind it. k6's period is cut to whole ns, so that
+30/s has slot 900 some 300 ns before 30 s: no timer of k6's is that punctual, and the start comes after it."""
 MAX_SLOTS = 200_000_000
 """A schedule beyond this is refused: it would not fit in memory, and no k6 process delivers it."""
 
@@ -58,6 +64,11 @@ class Schedule:
 
     kind: Literal["constant", "ramping"]
     stages: tuple[RateStage, ...]
+    """Rates are those of this schedule: of a part, its share of the global rate."""
+    stripe: Stripe = WHOLE
+    """Which slots of ``whole`` are its own."""
+    whole: Schedule | None = None
+    """The global schedule that this one is a part of; None if it is the global one."""
 
     @classmethod
     def constant(cls, rate_per_s: Fraction, duration_s: Fraction) -> Schedule:
@@ -121,23 +132,33 @@ class Schedule:
         """The integral up to the start of each stage, and to the end of the last."""
         return tuple(itertools.accumulate((s.integral(s.end_s) for s in self.stages), initial=Fraction(0)))
 
+    @cached_property
+    def period_ns(self) -> int:
+        """From one slot of a constant schedule to the next: whole ns, as k6 counts (333,333 at 3,000/s)."""
+        return max(1, math.floor(NS_PER_S / self.stages[0].start_per_s))
+
     def slots_to(self, until_s: Fraction) -> int:
-        """Slots before ``until_s``: ⌈r·t⌉ of a constant schedule, ⌊I(t)⌋ of a ramping one."""
-        due = self.integral(until_s)
-        return math.ceil(due) if self.kind == "constant" else math.floor(due)
+        """Slots before ``until_s``: ⌈t ÷ period⌉ of a constant schedule, ⌊I(t)⌋ of a ramping one."""
+        if self.whole is not None:
+            return self.stripe.count(self.whole.slots_to(until_s))
+        if self.kind == "constant":
+            before_ns = min(until_s, self.duration_s) * NS_PER_S - AT_THE_EDGE_NS
+            return max(math.ceil(before_ns / self.period_ns), 0)
+        return math.floor(self.integral(until_s))
 
     def slots_between(self, from_s: Fraction, to_s: Fraction) -> int:
         """Slots of a window; windows that touch share none and lose none."""
         return max(0, self.slots_to(to_s) - self.slots_to(from_s))
 
-    def scaled(self, share: Fraction) -> Schedule:
-        """The part of this plan that one of several generators runs (an execution segment)."""
-        return Schedule(
-            self.kind,
-            tuple(
-                RateStage(s.start_s, s.end_s, s.start_per_s * share, s.end_per_s * share) for s in self.stages
-            ),
+    def part(self, stripe: Stripe) -> Schedule:
+        """What one of several generators runs of this plan (an execution segment)."""
+        if stripe == WHOLE:
+            return self
+        share = stripe.share
+        stages = tuple(
+            RateStage(s.start_s, s.end_s, s.start_per_s * share, s.end_per_s * share) for s in self.stages
         )
+        return Schedule(self.kind, stages, stripe, self)
 
     def slot_times_ns(self, count: int | None = None) -> npt.NDArray[np.int64]:
         """Times of the first ``count`` slots (all by default), ns from the scenario's start."""
@@ -146,22 +167,25 @@ class Schedule:
             raise ValueError(f"a schedule of {n} iterations is beyond {MAX_SLOTS}")
         if n <= 0:
             return np.empty(0, dtype=np.int64)
-        if self.kind == "constant":
-            period_ns = float(NS_PER_S / self.stages[0].start_per_s)
-            return np.rint(np.arange(n, dtype=np.float64) * period_ns).astype(np.int64)
-        return self._ramping_times_ns(n)
+        if self.whole is not None:
+            return self.whole._times_ns(self.stripe.places(n))
+        return self._times_ns(np.arange(n, dtype=np.int64))
 
-    def _ramping_times_ns(self, n: int) -> npt.NDArray[np.int64]:
-        times = np.empty(n, dtype=np.int64)
+    def _times_ns(self, slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Times of these slots (ascending, numbered from 0)."""
+        if self.kind == "constant":
+            return slots * self.period_ns
+        times = np.empty(len(slots), dtype=np.int64)
         done, before = 0, Fraction(0)  # slots placed; the integral at the stage's start
         for stage in self.stages:
-            if done >= n or stage.length_s == 0:
+            if done >= len(slots) or stage.length_s == 0:
                 continue
             after = before + stage.integral(stage.end_s)
-            last = min(math.floor(after), n)
+            # Slot number i lies where the integral reaches i + 1.
+            last = int(np.searchsorted(slots, math.floor(after)))
             if last > done:
                 # m iterations into the stage: a·x² + r·x = m, solved in the form that stays exact for a → 0.
-                m = np.arange(done + 1, last + 1, dtype=np.float64) - float(before)
+                m = slots[done:last] + (1.0 - float(before))
                 r = float(stage.start_per_s)
                 a = float(stage._half_slope)
                 x = 2 * m / (r + np.sqrt(np.maximum(r * r + 4 * a * m, 0.0)))

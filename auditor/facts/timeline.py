@@ -17,11 +17,11 @@ from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.samples import Samples
+from auditor.facts.segments import lags_ns
 from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import GeneratorSamples
 
 NS_PER_S = 1_000_000_000
-ORIGIN_SLOTS = 1000
 CUT_NS = 2 * NS_PER_S
 """A run whose last stamp is earlier than this before its planned end ended early (EV01)."""
 TICK_NS = NS_PER_S
@@ -176,14 +176,11 @@ def timeline(
 def _origin_ns(found: KeyIterations, plan: KeyPlan | None) -> int | None:
     """min over the first 1,000 slots of (k-th start or drop − planned time of slot k); without slots the
     first start. One late first start does not move it."""
-    events = found.events_ns(ORIGIN_SLOTS)
-    if not len(events):
+    first = found.events_ns(1)
+    if not len(first):
         return None
-    if plan is None or plan.schedule is None:
-        return int(events[0])
-    slots = plan.schedule.slot_times_ns(ORIGIN_SLOTS)
-    shared = min(len(slots), len(events))
-    return int((events[:shared] - slots[:shared]).min()) if shared else int(events[0])
+    lag_ns = lags_ns(found, plan.schedule) if plan is not None and plan.schedule is not None else first
+    return int(lag_ns.min()) if len(lag_ns) else int(first[0])
 
 
 def _plan_zero_ns(origins: Mapping[Key, int | None], plan: Plan) -> int | None:

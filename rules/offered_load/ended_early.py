@@ -11,35 +11,43 @@ How it is computed
     planned length). More than max(1 % of the planned length, 2 s) missing fails; the planned length runs from
     the first start to the latest planned end. So does an end more than one tick (k6 writes its gauges every
     second) before the plan's, if k6 itself says that it stopped: a signal, an abort, exit code 105 or 108, or
-    99 with an end before the plan's.
+    99 with an end before the plan's. An executor that is bounded by iterations ends with the last of them:
+    fewer completed than planned (iterations, times the VUs for per-vu-iterations) fails.
 
 How to fix it
     Find out what stopped it: abortOnFail of a threshold, Ctrl-C, a time limit of the CI job, the
     out-of-memory killer. Give the job the planned length plus gracefulStop and teardown(), and run again.
 
 When it is wrong
-    Ending later is never a finding: setup(), gracefulStop and teardown() take time. Executors bounded by
-    iterations have no planned end, so nothing is checked for them.
+    Ending later is never a finding: setup(), gracefulStop and teardown() take time.
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from auditor.api import (
     ITERATION_EXECUTORS,
+    Accounting,
+    CountSources,
     Evidence,
     Finding,
     Findings,
     GeneratorEnd,
     GeneratorEvidence,
+    Iterations,
+    KeyIterations,
+    KeyPlan,
     Limit,
     Limits,
-    NotApplicable,
     Plan,
     Rule,
     Samples,
     Scope,
     Timeline,
     Unknown,
+    count,
     seconds,
 )
 
@@ -61,7 +69,16 @@ RULE = Rule(
 NS_PER_S = 1_000_000_000
 
 
-def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, limits: Limits) -> Findings:
+def check(
+    evidence: Evidence,
+    plan: Plan,
+    timeline: Timeline,
+    samples: Samples | None,
+    accounting: Accounting | None,
+    iterations: Iterations,
+    counted: CountSources,
+    limits: Limits,
+) -> Findings:
     for generator in evidence.generators:
         end = timeline.ends[generator.name]
         where = f" on {generator.name}" if generator.name else ""
@@ -71,7 +88,7 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
             continue
         if end.latest_planned_end_ns is None or end.first_start_ns is None:
             if mine and all(one.executor in ITERATION_EXECUTORS for one in mine):
-                yield NotApplicable("the executor ends when its iterations are done: no end is planned")
+                yield from _unfinished(mine, accounting, iterations, counted)
             else:
                 yield Unknown(
                     f"the planned end{where} is not known",
@@ -85,7 +102,7 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
         stopped = end.stopped if end.ended_early and missing_s > _exact(limits["stopped_s"]) else ""
         if missing_s <= allowed_s and not stopped:
             continue
-        own = samples.by_generator.get(generator.name)
+        own = samples.by_generator.get(generator.name) if samples is not None else None
         yield Finding(
             message=(
                 f"the run ended {float(missing_s):.1f} s before its planned end{where}: "
@@ -100,6 +117,51 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
             evidence=_files(own.path if own is not None else "", generator),
             scope=Scope(generator=generator.name),
         )
+
+
+def _unfinished(
+    mine: Sequence[KeyPlan], accounting: Accounting | None, iterations: Iterations, counted: CountSources
+) -> Findings:
+    """Of executors that end when their iterations are done: those that were not done."""
+    for one in mine:
+        if one.support:
+            continue
+        account = accounting.whole.get(one.key) if accounting is not None else None
+        if account is None or account.planned is None:
+            yield Unknown(
+                f"how many iterations {one.key} was to run is not known",
+                "keep the output of `k6 inspect --execution-requirements script.js`",
+            )
+        elif account.completed < account.planned:
+            yield Finding(
+                message=(
+                    f"{one.key} was to run {account.planned:,} iterations and completed {account.completed:,}: "
+                    f"{_what_cut(one)}"
+                ),
+                fix=_time_needed(one, account.planned, iterations.by_key[one.key]),
+                observed=count(account.completed, "iterations"),
+                limit=count(account.planned, "iterations"),
+                evidence=(*counted.file(one.key.generator), one.source),
+                scope=Scope(one.key.generator, one.key.scenario),
+            )
+
+
+def _what_cut(one: KeyPlan) -> str:
+    if one.max_duration_s is None:
+        return "the run was stopped before they were done"
+    return f"it was cut off, at its maxDuration of {float(one.max_duration_s):g} s or before it"
+
+
+def _time_needed(one: KeyPlan, planned: int, found: KeyIterations) -> str:
+    """Iterations × mean iteration ÷ VUs, where an iteration holds its VU for minIterationDuration at least."""
+    if not len(found.duration_ms) or not one.max_vus:
+        return "give it a longer maxDuration, or fewer iterations, and run again"
+    held_s = np.maximum(found.duration_ms / 1000, float(one.min_iteration_s))
+    needed_s = planned * float(held_s.mean()) / one.max_vus
+    return (
+        f"{planned:,} iterations of {float(held_s.mean()):.3g} s on {one.max_vus:,} VUs take about "
+        f"{needed_s:,.0f} s: set maxDuration above that, or run fewer iterations"
+    )
 
 
 def _exact(limit: float) -> Fraction:

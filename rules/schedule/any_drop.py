@@ -20,10 +20,8 @@ When it is wrong
     OL01's: this rule alone never makes a run invalid.
 """
 
-import math
-
 from auditor.api import (
-    LOOPING_EXECUTORS,
+    OPEN_EXECUTORS,
     Accounting,
     CountSources,
     Finding,
@@ -73,7 +71,7 @@ def check(
     unsure = False
     for key, account in accounting.whole.items():
         one = plan.keys.get(key)
-        if one is not None and (one.support or one.executor in LOOPING_EXECUTORS):
+        if one is not None and (one.support or one.executor not in OPEN_EXECUTORS):
             continue
         scenarios.setdefault(key.scenario, []).append(key)
         unsure |= not account.drops_known
@@ -121,11 +119,9 @@ def _fix(keys: list[Key], plan: Plan, backlog: VuPools | None) -> str:
     plans = [plan.keys[key] for key in keys if key in plan.keys]
     if not plans:
         return "give the scenario more VUs: peak rate × the longest iteration of a slow moment"
-    pools = [backlog.pools[key] for key in keys if backlog is not None and key in backlog.pools]
+    if backlog is not None and (advice := backlog.advice(keys)):
+        return advice
     configured = sum(one.max_vus or 0 for one in plans)
-    needed = sum(pool.needed_vus for pool in pools)
-    if needed > configured:
-        return f"set maxVUs and preAllocatedVUs to at least {math.ceil(needed * 1.2):,} (now {configured:,})"
     allocated = sum(one.pre_allocated_vus or 0 for one in plans)
     if allocated < configured:
         return (

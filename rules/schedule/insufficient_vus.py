@@ -19,8 +19,6 @@ When it is wrong
     very start can cost a single start.
 """
 
-import math
-
 from auditor.api import (
     Declared,
     Evidence,
@@ -78,20 +76,14 @@ def check(
             continue
         for scenario, reached in found.items():
             lost = load_lost.of(scenario) if load_lost is not None else ""
-            needed = [
-                pool.needed_vus
-                for key, pool in (backlog.pools if backlog is not None else {}).items()
-                if key.scenario == scenario and key.generator == generator.name
-            ]
-            more = (
-                f"at least {math.ceil(max(needed[0], reached) * 1.2):,}" if needed else f"more than {reached:,}"
-            )
+            keys = [key for key in plan.keys if key.scenario == scenario and key.generator == generator.name]
+            advice = backlog.advice(keys) if backlog is not None else ""
             yield Finding(
                 message=(
                     f"{scenario or 'the run'}: k6 warned that it had reached {reached:,} VUs and could start "
                     f"no more{f'; {lost}' if lost else ''}"
                 ),
-                fix=f"set maxVUs and preAllocatedVUs to {more}, and run again",
+                fix=advice or f"set maxVUs and preAllocatedVUs to more than {reached:,}, and run again",
                 observed=Quantity(float(reached), "VUs", f"reached {reached:,} VUs"),
                 limit=Quantity(limits["warnings"], "warnings", "no such warning"),
                 evidence=generator.log.paths,

@@ -7,15 +7,19 @@ Why it matters
     model is a closed one, and the load follows the system's speed.
 
 How it is computed
-    Little's law: peak rate × mean iteration duration of the worst 10 s window, against maxVUs; and the time in
-    the measurement window with at least 95 % of maxVUs in flight, 5 s or more in total. In-flight comes from
-    starts and ends of iterations, never from the `vus` gauge; maxVUs is the configured one, never `vus_max`.
-    A warning; invalid where the scenario lost load: 1 % dropped or silent, or OL01 or OL03 beyond its limit.
+    Little's law: peak rate × median iteration, against maxVUs. The median is the longest among 10 s windows in
+    which less than 80 % of the VUs were busy and completions are within 5 % of the starts: while all VUs are
+    busy an iteration lasts as long as the pool lets it wait, and says nothing about the need. An iteration
+    holds its VU for minIterationDuration at least. A pool that was full only during a stall needs what was in
+    flight before it and what was due while it lasted. And the time in the measurement window with at least
+    95 % of maxVUs in flight, 5 s or more in total. In-flight comes from starts and ends of iterations, never
+    from the `vus` gauge; maxVUs is the configured one, never `vus_max`. A warning; invalid where the scenario
+    lost load: 1 % dropped or silent, or OL01 or OL03 beyond its limit.
 
 How to fix it
-    Set maxVUs and preAllocatedVUs to peak rate × seconds of the slowest iterations that must still be offered,
-    and a reserve. If iterations last long because the system is overloaded, more VUs make that visible instead
-    of hiding it.
+    Set maxVUs and preAllocatedVUs to the number given (a fifth in reserve). Where none is given, the run did
+    not show it: if a full pool does no more work than a partly busy one, the system is the limit and more VUs
+    only lengthen its queue.
 
 When it is wrong
     If a pool of few VUs is meant to be nearly full; it is then a warning at most, as long as no load was lost.
@@ -61,8 +65,6 @@ RULE = Rule(
     consequence_of=("WM04", "GH03", "GH04"),
 )
 
-RESERVE = 1.2
-
 
 def check(
     backlog: VuPools,
@@ -73,7 +75,7 @@ def check(
     limits: Limits,
 ) -> Findings:
     for key, pool in backlog.pools.items():
-        short = pool.needed_vus > pool.max_vus * limits["needed_share"]
+        short = pool.need is not None and pool.need.vus > pool.max_vus * limits["needed_share"]
         pinned = pool.pinned_s is not None and pool.pinned_s >= limits["pinned_s"]
         if not short and not pinned:
             if pool.pinned_s is None:
@@ -84,11 +86,11 @@ def check(
         lost = load_lost.of(key.scenario) if load_lost is not None else ""
         yield Finding(
             message=f"{key}: {_words(pool, plan)}{f'; {lost}' if lost else ''}",
-            fix=(
-                f"set maxVUs and preAllocatedVUs to at least {_enough(pool):,} (now {pool.max_vus:,}): peak "
-                "rate × mean iteration of the worst 10 s, and a fifth in reserve"
-            ),
-            observed=count(math.ceil(pool.needed_vus), "VUs") if short else seconds(pool.pinned_s or 0.0),
+            fix=backlog.advice([key])
+            or f"the pool of {pool.max_vus:,} VUs is nearly full: leave it a fifth of VUs in reserve",
+            observed=count(math.ceil(pool.need.vus), "VUs")
+            if short and pool.need is not None
+            else seconds(pool.pinned_s or 0.0),
             limit=count(pool.max_vus, "VUs") if short else seconds(limits["pinned_s"]),
             evidence=(*counted.file(key.generator), plan.keys[key].source),
             scope=Scope(key.generator, key.scenario),
@@ -111,14 +113,39 @@ def _words(pool: VuPool, plan: Plan) -> str:
     peak = float(schedule.peak_per_s) if schedule is not None else 0.0
     pinned_s = pool.pinned_s or 0.0
     busy = f"at least 95 % of its {pool.max_vus:,} VUs were busy for {pinned_s:.1f} s"
-    if pool.needed_vus <= pool.max_vus or not peak:
+    need = pool.need
+    if need is None:
+        return f"{busy}; {_untold(pool)}"
+    if need.vus <= pool.max_vus or not peak:
         return busy
-    law = (
-        f"{peak:,.4g} iterations/s of {pool.needed_vus / peak:.3g} s each (the mean of its worst 10 s) need "
-        f"{math.ceil(pool.needed_vus):,} VUs, and maxVUs is {pool.max_vus:,}"
-    )
+    vus = f"{math.ceil(need.vus):,} VUs, and maxVUs is {pool.max_vus:,}"
+    match need.basis:
+        case "stall":
+            law = f"what was in flight and what arrived in a stall of {need.held_s:.3g} s need {vus}"
+        case "minimum":
+            law = (
+                f"{peak:,.4g} iterations/s that each hold a VU for minIterationDuration ({need.held_s:.3g} s) "
+                f"need at least {vus}"
+            )
+        case _:
+            law = (
+                f"{peak:,.4g} iterations/s of {need.held_s:.3g} s each (the median while the pool had room) "
+                f"need {vus}"
+            )
     return f"{law}; {busy}" if pinned_s >= 0.05 else law
 
 
-def _enough(pool: VuPool) -> int:
-    return math.ceil(max(pool.needed_vus, float(pool.max_vus)) * RESERVE)
+def _untold(pool: VuPool) -> str:
+    """Why a pool that was full throughout says nothing about the need."""
+    did = f"it did {pool.full_per_s:,.3g}/s with {pool.max_vus:,} VUs" if pool.full_per_s is not None else ""
+    if pool.held_back_rps is not None:
+        return f"how many it needs cannot be told: k6 held requests back (rps = {pool.held_back_rps:g})"
+    if pool.does_not_grow and pool.partly_per_s is not None:
+        return (
+            f"{did} and {pool.partly_per_s:,.3g}/s while fewer were busy: its iterations lasted as long as the "
+            "pool let them wait, so the need cannot be told, and no pool may be large enough"
+        )
+    return (
+        "while all are busy an iteration lasts as long as the pool lets it wait, so how many are needed cannot "
+        f"be told from this run{f' ({did})' if did else ''}"
+    )

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditor.facts.schedule import Schedule, tumbling_edges
+from auditor.facts.stripes import arrival_stripes
 
 MINUTE = F(60)
 
@@ -124,12 +125,26 @@ def test_every_slot_lies_in_exactly_one_window(start: F, stages: list[tuple[F, F
 
 
 @settings(max_examples=50, deadline=None)
-@given(rates, st.lists(st.tuples(lengths, rates), min_size=1, max_size=4), st.integers(2, 5))
-def test_segments_sum_to_the_global_plan(start: F, stages: list[tuple[F, F]], n: int) -> None:
+@given(rates, st.lists(st.tuples(lengths, rates), min_size=1, max_size=4), st.integers(2, 5), st.integers(0, 9))
+def test_segments_run_each_global_slot_once(start: F, stages: list[tuple[F, F]], n: int, max_vus: int) -> None:
     whole = Schedule.ramping(start, stages)
-    parts = [whole.scaled(F(1, n)) for _ in range(n)]
+    parts = [whole.part(s) for s in arrival_stripes([F(1, n)] * n, max_vus) if s is not None]
+    assert sum(p.total for p in parts) == whole.total
+    times = sorted(t for p in parts for t in p.slot_times_ns().tolist())
+    assert times == whole.slot_times_ns().tolist()
     assert sum(p.integral(p.duration_s) for p in parts) == whole.integral(whole.duration_s)
-    assert 0 <= whole.total - sum(p.total for p in parts) < n
+
+
+def test_a_long_constant_rate_starts_a_few_more_than_its_rate() -> None:
+    """3,000/s has a slot every 333,333 ns: in two hours ⌈7,200 s ÷ 333,333 ns⌉ = 21,600,022 of them."""
+    assert Schedule.constant(F(3000), F(7200)).total == 21_600_022
+
+
+def test_a_slot_at_the_very_end_of_a_stretch_counts_behind_it() -> None:
+    """30/s: slot 150 lies 50 ns before 5 s, slot 900 lies 300 ns before 30 s."""
+    schedule = Schedule.constant(F(30), F(30))
+    assert schedule.slots_to(F(5)) == 150
+    assert schedule.total == 900
 
 
 def test_tumbling_windows_close_at_150_slots_and_the_rest_joins_the_last() -> None:

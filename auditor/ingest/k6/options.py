@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from auditor.evidence import EXECUTORS, OPEN_EXECUTORS, Options, ScenarioOptions
@@ -61,6 +62,8 @@ def read_options(item: dict[str, Any], path: str, known_problems: Iterable[str] 
         thresholds=_thresholds(item.get("thresholds")),
         rps=_number(item.get("rps")),
         execution_segment=_segment(item.get("executionSegment"), problems),
+        segment_sequence=_sequence(item.get("executionSegmentSequence"), problems),
+        min_iteration_duration_s=_length(item.get("minIterationDuration"), problems),
         system_tags=tuple(map(str, item["systemTags"])) if isinstance(item.get("systemTags"), list) else None,
         consolidated="totalDuration" in item,
         problems=tuple(problems),
@@ -193,6 +196,34 @@ def _segment(raw: Any, problems: list[str]) -> tuple[Fraction, Fraction] | None:
         problems.append(f"execution segment {raw!r} cannot be read: {error}")
         return None
     return start, end
+
+
+def _sequence(raw: Any, problems: list[str]) -> tuple[Fraction, ...] | None:
+    """ "0,1/3,2/3,1" as exact fractions."""
+    if not raw:
+        return None
+    try:
+        edges = tuple(_fraction(part) for part in str(raw).split(","))
+        if (
+            len(edges) < 2
+            or any(low >= high for low, high in pairwise(edges))
+            or (edges[0], edges[-1]) != (0, 1)
+        ):
+            raise ValueError("it does not lead from 0 to 1")
+    except (ValueError, ZeroDivisionError) as error:
+        problems.append(f"execution segment sequence {str(raw)[:80]!r} cannot be read: {error}")
+        return None
+    return edges
+
+
+def _length(raw: Any, problems: list[str]) -> Fraction | None:
+    if raw is None:
+        return None
+    try:
+        return seconds(raw)
+    except (ValueError, TypeError) as error:
+        problems.append(f"minIterationDuration {raw!r:.40} cannot be read: {error}")
+        return None
 
 
 def _fraction(text: str) -> Fraction:
