@@ -426,7 +426,7 @@ def _exact(
         parts=parts if len(parts) > 1 else (),
         start_time_s=option.start_time_s,
         duration_s=None if bounded else option.duration_s,
-        iterations=_iterations(option, max_vus) if bounded and share == 1 else None,
+        iterations=_bounded(banner if banner is not None else option if share == 1 else None),
         max_duration_s=option.duration_s if bounded else None,
         min_iteration_s=options.min_iteration_duration_s or Fraction(0),
         graceful_stop_s=option.graceful_stop_s,
@@ -435,11 +435,14 @@ def _exact(
     )
 
 
-def _iterations(option: ScenarioOptions, vus: int | None) -> int | None:
-    """Iterations that a bounded executor is to run: shared by its VUs, or so many for each."""
-    if option.iterations is None or option.executor == "shared-iterations":
-        return option.iterations
-    return option.iterations * vus if vus is not None else None
+def _bounded(source: BannerScenario | ScenarioOptions | None) -> int | None:
+    """Iterations that a bounded executor is to run: shared by its VUs, or so many for each; None for others. A
+    banner prints them for its own segment."""
+    if source is None or source.executor not in ITERATION_EXECUTORS or source.iterations is None:
+        return None
+    if source.executor == "shared-iterations":
+        return source.iterations
+    return source.iterations * source.vus if source.vus is not None else None
 
 
 def _printed(key: Key, banner: BannerScenario, path: str) -> KeyPlan:
@@ -454,6 +457,8 @@ def _printed(key: Key, banner: BannerScenario, path: str) -> KeyPlan:
         executor=banner.executor,
         source=f"{path} (the banner alone)",
         schedule=schedule,
+        iterations=_bounded(banner),
+        max_duration_s=banner.duration_s if banner.executor in ITERATION_EXECUTORS else None,
         rate_doubt_per_s=PRINTED if schedule is not None else Fraction(0),
         start_time_s=banner.start_time_s,
         duration_s=None if banner.executor in ITERATION_EXECUTORS else banner.duration_s,

@@ -262,9 +262,10 @@ EVENLY: dict[str, Any] = {
 
 
 def half(index: int = 0, starts: Sequence[float] | None = None, **run: Any) -> Once:
-    """One of two generators of 200/s over 10 s: 100/s each, the second 3 ms behind."""
+    """One of two generators of 200/s over 10 s: 100/s each. The second runs every other slot, 5 ms after the
+    first one's, and began 3 ms later."""
     own = slots(100, 10) if starts is None else starts
-    shifted = [s + 0.003 * index for s in own]
+    shifted = [s + (0.005 + 0.003) * index for s in own]
     scenario = Scenario(rate=200, duration_s=10, starts_s=shifted)
     return Once(**{"scenarios": [scenario], "percent": 50.0, **run})
 

@@ -47,14 +47,14 @@ def segments(*parts: str) -> World:
 
 def skewed(by_s: float) -> World:
     """Windows of 10 s: 1 % is 0.1 s, 5 % is 0.5 s."""
-    return several(half(), half(0, [s + by_s for s in slots(100, 10)], tags={"instance": "2"}))
+    return several(half(), half(0, [s + 0.005 + by_s for s in slots(100, 10)], tags={"instance": "2"}))
 
 
 def long_skewed(by_s: float, warmup: str = "0s") -> World:
     """Windows of 120 s: 1 % is 1.2 s, but more than 1 s is told anyway."""
     runs = [
         Once(scenarios=[Scenario(rate=20, duration_s=120, requests=0, starts_s=[s + offset for s in slots(10, 120)])], percent=50.0)
-        for offset in (0.0, by_s)
+        for offset in (0.0, 0.05 + by_s)
     ]  # fmt: skip
     return several(*runs, warmup=warmup)
 

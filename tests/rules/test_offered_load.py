@@ -23,6 +23,7 @@ from tests.rules.cases import (
     Case,
     Once,
     World,
+    always,
     closed,
     half,
     inspect,
@@ -155,7 +156,7 @@ CASES = [
     Case("OL03", "closed", "not-applicable", CLOSED_RUN),
     Case("OL03", "no plan", "unknown", NO_PLAN),
     # a lacks 25 of its one window (97.5 %: a warning); what was planned of b is not known.
-    Case("OL03", "a short window must not hide an unknown plan", "unknown", world(Scenario("a", duration_s=10, starts_s=less(slots(100, 10), 25), requests=0), Scenario("b", duration_s=10, requests=0), change=DROPS_B)),
+    Case("OL03", "a short window must not hide an unknown plan", "unknown", world(Scenario("a", duration_s=10, starts_s=less(slots(100, 10), 25), requests=0), Scenario("b", executor="ramping-arrival-rate", start_rate=100, stages=[(10, 100)], requests=0), change=DROPS_B)),
     Case("OL05", "the schedule is the target", "pass", HEALTHY),
     Case("OL05", "declared 102/s, planned 100/s", "pass", world(policy={"target_rate": "102"})),
     Case("OL05", "declared 98/s, planned 100/s", "pass", world(policy={"target_rate": "98/s"})),
@@ -198,7 +199,12 @@ CASES = [
     # Without the log's word a crossed threshold is a result of a run that may well have ended as planned.
     Case("OL09", "crossed threshold, 2 s missing", "pass", ended(8.0, exit_code=99)),
     Case("OL09", "crossed threshold, 2.001 s missing", "fail:invalid", ended(7.999, exit_code=99)),
-    Case("OL09", "bounded by iterations", "not-applicable", world(Scenario(executor="shared-iterations", iterations=1000, duration_s=60, starts_s=slots(100, 10)))),
+    Case("OL09", "all of the iterations", "pass", world(Scenario(executor="shared-iterations", iterations=1000, duration_s=60, starts_s=slots(100, 10)))),
+    # 10 VUs with iterations of 1 s: 1,000 take 100 s.
+    Case("OL09", "half of the iterations", "fail:invalid", world(Scenario(executor="shared-iterations", iterations=1000, duration_s=10, starts_s=slots(50, 10), answer=always(999.8))), ("api",), "1,000 iterations and completed 500"),
+    Case("OL09", "each VU its iterations", "pass", world(Scenario(executor="per-vu-iterations", vus=10, iterations=100, duration_s=60, starts_s=slots(100, 10)))),
+    Case("OL09", "one iteration of one VU missing", "fail:invalid", world(Scenario(executor="per-vu-iterations", vus=10, iterations=100, duration_s=60, starts_s=less(slots(100, 10), 1))), ("api",), "completed 999"),
+    Case("OL09", "half of the iterations that the banner names", "fail:invalid", world(Scenario(executor="shared-iterations", iterations=1000, duration_s=60, starts_s=slots(50, 10)), inspect=False), ("api",)),
     Case("OL09", "no plan", "unknown", NO_PLAN),
     Case("OL09", "one of two generators", "fail:invalid", several(*LONG_PAIR), ("gen-2",)),
     Case("OL09", "longer than planned", "pass", world(Scenario(duration_s=10, answer=lambda i, s: Answer(20.0 if i < 999 else 20_000.0)))),

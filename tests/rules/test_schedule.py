@@ -167,7 +167,7 @@ CASES = [
     Case("SD09", "none on either of two generators", "pass", several(*TWO_STRICTEST)),
     Case("SD09", "closed", "not-applicable", CLOSED_RUN),
     Case("SD09", "no plan", "unknown", NO_PLAN),
-    Case("SD09", "a threshold, the schedule unknown", "unknown", world(Scenario(duration_s=10, drops_s=[5.001]), inspect=False)),
+    Case("SD09", "a threshold, the schedule unknown", "unknown", world(Scenario(executor="ramping-arrival-rate", start_rate=100, stages=[(10, 100)], drops_s=[5.001]), inspect=False)),
     Case("SD09", "no options and no drop: a threshold leaves no Metric line", "unknown", BANNER_ALONE),
 ]  # fmt: skip
 

@@ -207,7 +207,8 @@ def _sequence(raw: Any, problems: list[str]) -> tuple[Fraction, ...] | None:
         if (
             len(edges) < 2
             or any(low >= high for low, high in pairwise(edges))
-            or (edges[0], edges[-1]) != (0, 1)
+            or edges[0] != 0
+            or edges[-1] != 1
         ):
             raise ValueError("it does not lead from 0 to 1")
     except (ValueError, ZeroDivisionError) as error:
