@@ -42,6 +42,7 @@ from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
 from auditor.facts.linted_report import LABEL_OF, PERCENTILE_FIELDS, LintedReport, RunBeside
 from auditor.facts.plan import KeyPlan, Plan
+from auditor.facts.protocols import Outcomes, Protocols
 from auditor.facts.quantiles import LABELS, MINIMUM_N, PERCENTILES, identified
 from auditor.facts.requests import GeneratorRequests, Requests
 from auditor.facts.samples import Samples
@@ -98,9 +99,11 @@ __all__ = [
     "LintedReport",
     "LoadLost",
     "NotApplicable",
+    "Outcomes",
     "Pauses",
     "Plan",
     "Population",
+    "Protocols",
     "Quantity",
     "ReportedField",
     "Requests",

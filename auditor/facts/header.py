@@ -294,11 +294,12 @@ def _percentile(store: FactStore, name: str, scenario: str | None) -> _Made:
     if population is None:
         raise Unknown("the scenario has no sample")
     found = population.cell(name)
-    return _cell(name, found, population)
+    return _cell(name, found, population, latency.metric)
 
 
-def _cell(name: str, found: Cell, population: Population) -> _Made:
+def _cell(name: str, found: Cell, population: Population, metric: str) -> _Made:
     detail: dict[str, Any] = {
+        "metric": metric,
         "n": found.n,
         "population": population.shown,
         "interval": list(found.interval) if found.interval else None,

@@ -83,6 +83,7 @@ def iterations(
         Unknown: if several scenarios ran and the scenario tag was switched off.
     """
     found: dict[Key, KeyIterations] = {}
+    consoles = {g.name: g.console for g in evidence.generators}
     for name, generator in samples.by_generator.items() if samples is not None else ():
         planned = [key.scenario for key in plan.keys if key.generator == name]
         if generator.untagged and len(planned) > 1:
@@ -91,8 +92,7 @@ def iterations(
                 'add "scenario" to systemTags',
             )
         for scenario in dict.fromkeys([*planned, *generator.scenarios] or [""]):
-            found[Key(name, scenario)] = _of(generator, scenario)
-    consoles = {g.name: g.console for g in evidence.generators}
+            found[Key(name, scenario)] = _of(generator, scenario, consoles[name])
     for name, summary in counted.summaries.items():
         planned = [key.scenario for key in plan.keys if key.generator == name]
         for scenario in planned or [""]:
@@ -102,21 +102,43 @@ def iterations(
     return Iterations(found)
 
 
-def _of(generator: GeneratorSamples, scenario: str) -> KeyIterations:
+def _of(generator: GeneratorSamples, scenario: str, console: Console | None) -> KeyIterations:
     durations = generator.of_scenario(generator.column("iteration_duration"), scenario)
     ended = generator.of_scenario(generator.column("iterations"), scenario)
     drops = generator.of_scenario(generator.column("dropped_iterations"), scenario)
     start = durations.time_ns - as_ns(durations.value)
     order = np.argsort(start, kind="stable")
+    completed = round(float(ended.value.sum()))
+    began = generator.count_of_scenario("data_sent", scenario)
+    if generator.untagged and not generator.grouped:
+        began = completed + _interrupted_untagged(generator, start, durations.time_ns, console)
     return KeyIterations(
         start_ns=start[order],
         end_ns=durations.time_ns[order],
         duration_ms=durations.value[order],
-        completed=round(float(ended.value.sum())),
-        began=generator.count_of_scenario("data_sent", scenario),
+        completed=completed,
+        began=began,
         drop_ns=drops.time_ns,
         drop_count=_counts(drops),
     )
+
+
+def _interrupted_untagged(
+    generator: GeneratorSamples, start_ns: Ints, end_ns: Ints, console: Console | None
+) -> int:
+    """Iterations that were cut off, where no tag tells them from setup() and teardown().
+
+    The console counts them. Else: what was sent after the last completed iteration. A single such sample is
+    teardown()'s; of several one may be.
+    """
+    if console is not None and console.counts is not None:
+        return console.counts.interrupted
+    sent_ns = generator.column("data_sent").time_ns
+    if not len(end_ns):
+        return len(sent_ns)
+    after = len(sent_ns) - int(np.searchsorted(sent_ns, end_ns.max(), side="right"))
+    between = int(((sent_ns > start_ns.min()) & (sent_ns <= end_ns.max())).sum()) - len(end_ns)
+    return max(between, 0) + (after if after > 1 else 0)
 
 
 def _of_summary(summary: Summary, scenario: str, console: Console | None, *, alone: bool) -> KeyIterations:

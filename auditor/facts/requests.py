@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from auditor.evidence import Declared
+from auditor.evidence import Declared, Evidence
 from auditor.facts.iterations import as_ns
 from auditor.facts.plan import StatedPlan
 from auditor.facts.samples import Samples
@@ -22,6 +22,12 @@ from auditor.samples.reduce import PROTOCOL_DURATIONS, Floats, Ints
 
 NS_PER_MS = 1_000_000
 HTTP = "http_req_duration"
+GRPC = "grpc_req_duration"
+BROWSER = "browser_http_req_duration"
+SystemTags = tuple[str, ...] | None
+"""The system tags that the options name; None if they are not known."""
+NOBODYS = -2
+"""Index of the scenario of requests that carry the name of one which neither ran nor was planned."""
 NO_LATENCY = frozenset(
     {
         "iterations",
@@ -84,7 +90,7 @@ class Requests:
 
 
 @provides
-def requests(samples: Samples, plan: StatedPlan, declared: Declared) -> Requests:
+def requests(samples: Samples, plan: StatedPlan, declared: Declared, evidence: Evidence) -> Requests:
     """The requests of the run's protocol.
 
     Raises:
@@ -94,23 +100,29 @@ def requests(samples: Samples, plan: StatedPlan, declared: Declared) -> Requests
     return Requests(
         metric,
         {
-            name: _of_generator(name, generator, metric, [k.scenario for k in plan.keys if k.generator == name])
+            name: requests_of(
+                name,
+                generator,
+                metric,
+                [k.scenario for k in plan.keys if k.generator == name],
+                system_tags(evidence, name),
+            )
             for name, generator in samples.by_generator.items()
         },
     )
+
+
+def system_tags(evidence: Evidence, generator: str) -> SystemTags:
+    """The system tags of a generator's run, of the best source that says them."""
+    mine = next(g for g in evidence.generators if g.name == generator)
+    source = mine.source_of("systemTags")
+    return source.system_tags if source is not None else None
 
 
 def _latency_metric(samples: Samples, declared: Declared) -> str:
     if declared.latency_metric:
         if declared.latency_metric in NO_LATENCY:
             raise Unknown(f"{declared.latency_metric!r} is no latency of a request", "correct latency_metric")
-        if declared.latency_metric != HTTP and any(
-            g.column("http_req_failed").value.any() for g in samples.by_generator.values()
-        ):
-            raise Unknown(
-                f"HTTP requests failed, and {declared.latency_metric!r} leaves them out",
-                f'measure them: latency_metric = "{HTTP}"',
-            )
         if not any(len(g.column(declared.latency_metric)) for g in samples.by_generator.values()):
             raise Unknown(
                 f"the latency metric {declared.latency_metric!r} has no sample", "correct latency_metric"
@@ -125,17 +137,14 @@ def _latency_metric(samples: Samples, declared: Declared) -> str:
     return present[0] if present else ""
 
 
-def _of_generator(name: str, samples: GeneratorSamples, metric: str, planned: list[str]) -> GeneratorRequests:
+def requests_of(
+    name: str, samples: GeneratorSamples, metric: str, planned: list[str], system_tags: SystemTags
+) -> GeneratorRequests:
+    """The requests of one generator as samples of one metric; ``planned`` are the scenarios of its plan."""
     column = samples.column(metric)
     if samples.outside_iterations.any():
         column = column.where(~samples.outside_iterations[column.tagset])
-    names = samples.scenarios
-    if samples.untagged and len(planned) == 1:
-        names, scenario_of = tuple(planned), np.zeros(len(samples.tagsets), dtype=np.int32)
-    else:
-        index = {scenario: i for i, scenario in enumerate(names)}
-        tags = samples.tag("scenario")
-        scenario_of = np.array([index.get(s, -1) for s in tags], dtype=np.int32)
+    names, scenario_of = _scenarios(samples, planned)
     if metric == HTTP:
         blocked = aligned(column, samples.column("http_req_blocked"))
         handshake = aligned(column, samples.column("http_req_connecting")) + aligned(
@@ -146,18 +155,56 @@ def _of_generator(name: str, samples: GeneratorSamples, metric: str, planned: li
     start = column.time_ns - as_ns(column.value + blocked)
     felt = np.maximum(blocked, handshake)
     felt += column.value
+    failed = _failed(samples, column, metric, system_tags)
+    if (
+        samples.untagged
+        and not samples.grouped
+        and (inside := _inside_iterations(samples, start, column)) is not None
+    ):
+        column, start, felt, failed = column.where(inside), start[inside], felt[inside], failed[inside]
     return GeneratorRequests(
         generator=name,
         start_ns=start,
         end_ns=column.time_ns,
         duration_ms=column.value,
         felt_ms=felt,
-        failed=_failed(samples, column, metric),
+        failed=failed,
         scenario=scenario_of[column.tagset] if len(column) else np.empty(0, np.int32),
         scenarios=names,
         tagset=column.tagset,
         samples=samples,
     )
+
+
+def _scenarios(samples: GeneratorSamples, planned: list[str]) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+    """Scenario names, and for every tag set the index of its scenario (-1: none, -2: one that ran nothing).
+
+    A tag `scenario` that no iteration and no plan carries is the script's own: where one scenario ran, the
+    request is its.
+    """
+    if samples.untagged and len(planned) == 1:
+        return tuple(planned), np.zeros(len(samples.tagsets), dtype=np.int32)
+    names = samples.scenarios
+    index = {scenario: i for i, scenario in enumerate(names)}
+    strange = 0 if len(names) == 1 else NOBODYS
+    known = {**dict.fromkeys(planned, -1), "": -1, **index}
+    return names, np.array([known.get(s, strange) for s in samples.tag("scenario")], dtype=np.int32)
+
+
+def _inside_iterations(samples: GeneratorSamples, start: Ints, column: Column) -> npt.NDArray[np.bool_] | None:
+    """Which requests iterations made, by time: those before the first of them are of setup(), those after the
+    last of teardown(). None if no iteration has a time."""
+    iterations = samples.column("iteration_duration")
+    if not len(iterations) or not len(column):
+        return None
+    first = int((iterations.time_ns - as_ns(iterations.value)).min())
+    sent = samples.column("data_sent").time_ns
+    last = int(iterations.time_ns.max())
+    cut_off = sent[sent > last]
+    if len(cut_off) > 1:  # interrupted iterations; the last sample may be teardown()'s
+        last = int(cut_off[-2])
+    inside: npt.NDArray[np.bool_] = (column.time_ns > first) & (start < last)
+    return inside
 
 
 def aligned(reference: Column, other: Column, missing: float = 0.0) -> Floats:
@@ -197,29 +244,71 @@ def _with_rank(code: Ints) -> Ints:
     return np.stack([code, rank], axis=1)
 
 
-def _failed(samples: GeneratorSamples, column: Column, metric: str) -> npt.NDArray[np.bool_]:
-    """http_req_failed 1, or expected_response "false"; or status 0 / ≥ 400 where neither exists."""
+def _failed(
+    samples: GeneratorSamples, column: Column, metric: str, system_tags: SystemTags
+) -> npt.NDArray[np.bool_]:
+    """HTTP: http_req_failed 1, or expected_response "false", or status 0; status ≥ 400 where neither exists.
+    Others: `browser_http_req_failed` 1, and what their status says (`_status_failed`)."""
     if not len(column):
         return np.empty(0, dtype=bool)
     expected = samples.tag("expected_response", "?")
     by_tag = (expected == "false")[column.tagset]
     if metric != HTTP:
-        return np.asarray(by_tag | _non_http_failed(samples, metric)[column.tagset], dtype=bool)
+        bad = by_tag | _status_failed(samples, metric, system_tags)[column.tagset]
+        if metric == BROWSER:
+            bad |= aligned(column, samples.column("browser_http_req_failed"), missing=0.0) > 0
+        return np.asarray(bad, dtype=bool)
     told = aligned(column, samples.column("http_req_failed"), missing=-1.0)
-    by_status = np.array([_bad_status(s) for s in samples.tag("status", "?")], dtype=bool)[column.tagset]
+    status = samples.tag("status", "?")
+    by_status = np.array([_bad_status(s) for s in status], dtype=bool)[column.tagset]
     untold = (told < 0) & (expected == "?")[column.tagset]
-    return np.asarray((told > 0) | by_tag | (untold & by_status), dtype=bool)
+    no_answer = (status == "0")[column.tagset]  # never a success, whatever the script declares to be expected
+    return np.asarray((told > 0) | by_tag | no_answer | (untold & by_status), dtype=bool)
 
 
 def _bad_status(status: str) -> bool:
     return status.isdigit() and (int(status) == 0 or int(status) >= 400)
 
 
-def _non_http_failed(samples: GeneratorSamples, metric: str) -> npt.NDArray[np.bool_]:
-    """gRPC: any code but "0" (OK). Browser: a status outside 200–399."""
+def _status_failed(samples: GeneratorSamples, metric: str, system_tags: SystemTags) -> npt.NDArray[np.bool_]:
+    """For every tag set: whether its status is that of a failure. gRPC: any code but 0 (OK). WebSocket: any but
+    101; an absent one too, where the tag was on. Browser: 0 or an error."""
     status = samples.tag("status", "?")
-    if metric == "grpc_req_duration":
+    if metric == GRPC:
         return np.array([s not in ("0", "?", "OK") for s in status], dtype=bool)
-    if metric == "browser_http_req_duration":
-        return np.array([s.isdigit() and not 200 <= int(s) < 400 for s in status], dtype=bool)
+    if metric == BROWSER:
+        return np.array([_bad_status(s) for s in status], dtype=bool)
+    if metric.startswith("ws_"):
+        tagged = _has_status(samples, metric, system_tags)
+        return np.array([s != "101" and (s != "?" or tagged) for s in status], dtype=bool)
     return np.zeros(len(status), dtype=bool)
+
+
+def _has_status(samples: GeneratorSamples, metric: str, system_tags: SystemTags) -> bool:
+    """Whether the tag `status` was on: a sample of the metric carries it, or the options name it."""
+    if system_tags is not None and "status" in system_tags:
+        return True
+    used = np.unique(samples.column(metric).tagset)
+    return bool((samples.tag("status", "?")[used] != "?").any()) if len(used) else False
+
+
+def outcome_told(
+    samples: GeneratorSamples, tagset: npt.NDArray[np.int32], metric: str, system_tags: SystemTags
+) -> npt.NDArray[np.bool_]:
+    """Of which requests some evidence says whether they failed.
+
+    HTTP: http_req_failed, expected_response or a status. gRPC and WebSocket: a status; a handshake without one
+    has failed if the tag was on (``system_tags`` of the options, None if they are not known).
+    """
+    status = samples.tag("status", "?") != "?"
+    if metric == HTTP:
+        if len(samples.column("http_req_failed")):
+            return np.ones(len(tagset), dtype=bool)
+        told = status | (samples.tag("expected_response", "?") != "?")
+    elif metric == BROWSER:
+        told = status | bool(len(samples.column("browser_http_req_failed")))
+    elif metric.startswith("ws_"):
+        told = status | _has_status(samples, metric, system_tags)
+    else:
+        told = status
+    return np.asarray(told[tagset], dtype=bool)

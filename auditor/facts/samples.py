@@ -34,8 +34,13 @@ def samples(evidence: Evidence, declared: Declared, workers: Workers) -> Samples
     for (generator, source), (_, keep), parts in zip(with_points, wanted, reduced, strict=True):
         if late := _defined_late(parts):
             # Somebody met samples of a metric before it was known to have thresholds.
-            (parts,) = workers.reduce([(source, keep | late)])
-        found[generator.name] = merged(source, parts, workers.spill)
+            keep |= late
+            (parts,) = workers.reduce([(source, keep)])
+        found[generator.name] = own = merged(source, parts, workers.spill)
+        if own.untagged and not own.grouped and own.count_of.get("data_sent"):
+            # Only its times tell what setup(), iterations and teardown() sent.
+            (parts,) = workers.reduce([(source, keep | {"data_sent"})])
+            found[generator.name] = merged(source, parts, workers.spill)
     return Samples(found)
 
 

@@ -122,7 +122,9 @@ def _percentile_detail(field: HeaderField) -> list[str]:
     interval = detail.get("interval")
     successful = detail.get("of_successful")
     offered = detail.get("population") == "offered"
+    metric = detail.get("metric")
     return [
+        f"of {metric}" if metric and metric != "http_req_duration" else "",
         "" if interval is None else f"95 % {ms(interval[0])[:-3]} to {ms(interval[1])}",
         f"n {detail['n']:,}" + (" offered" if offered else " sent") if detail.get("n") else "",
         f"{ms(successful)} of what succeeded" if offered and successful not in (None, field.value) else "",

@@ -19,6 +19,9 @@ from auditor.samples.spill import Spill
 FINE_STAMP_NS = 10_000_000
 """Stamps coarser than 10 ms cannot say when an iteration started (semantics §8)."""
 
+ITERATION_METRICS = ("iterations", "iteration_duration", "data_sent", "dropped_iterations")
+"""k6 writes these for iterations, with the scenario that they are of."""
+
 REQUEST_SET = (
     "http_reqs",
     "http_req_duration",
@@ -113,8 +116,22 @@ class GeneratorSamples:
 
     @cached_property
     def scenarios(self) -> tuple[str, ...]:
-        """Scenario names that samples carry, sorted."""
-        return tuple(sorted({s for s in self.tag("scenario") if s}))
+        """Names of the scenarios that ran iterations, sorted.
+
+        A script may give its requests a tag `scenario` of its own, and `vus` may carry one of the options:
+        neither is a scenario of k6's.
+        """
+        of_iterations = [i for i, name in enumerate(self.metrics) if name in ITERATION_METRICS]
+        rows = np.isin(self.series_metric, of_iterations)
+        if not rows.any():  # all of them were filtered out
+            rows = ~np.isin(self.series_metric, [i for i, n in enumerate(self.metrics) if n.startswith("vus")])
+        named = self.tag("scenario")[np.unique(self.series_tagset[rows])]
+        return tuple(sorted({s for s in named if s}))
+
+    @cached_property
+    def grouped(self) -> bool:
+        """Whether samples carry the tag `group`, by which setup() and teardown() can be told."""
+        return any(key == "group" for tags in self.tagsets for key, _ in tags)
 
     @cached_property
     def untagged(self) -> bool:

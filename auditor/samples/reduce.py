@@ -32,6 +32,7 @@ KEPT = frozenset(
         "http_req_connecting",
         "http_req_tls_handshaking",
         "http_req_failed",  # failure, where no expected_response tag says it
+        "browser_http_req_failed",
         "iteration_duration",  # start and end of every completed iteration
         "iterations",
         "dropped_iterations",

@@ -9,11 +9,14 @@ Why it matters
     only and nobody says so.
 
 How it is computed
-    Failed requests (http_req_failed 1, or expected_response "false") rank last, as +∞, together with dropped,
+    Failed requests (HTTP: http_req_failed 1, expected_response "false", or status 0, which is no answer
+    whatever the script expects; gRPC: a status other than 0; WebSocket: a handshake without status 101;
+    browser: browser_http_req_failed 1, or status 0) rank last, as +∞, together with dropped,
     silent and interrupted demand; a percentile at rank h = p·(n − 1) is identified if ⌈h⌉ falls on a measured
     value. With at least one failure in the window: invalid if p99 or a lower one is not identified, a warning
     if only p99.9 is not; per scenario as well, for percentiles with enough samples to be printed. In a closed
-    run what was sent and interrupted takes the place of the offered demand. Failed ÷ sent beyond the declared
+    run what was sent and interrupted takes the place of the offered demand. Every protocol that the run speaks
+    is judged by itself, whichever of them the header's percentiles are of. Failed ÷ sent beyond the declared
     error_objective is invalid, exactly at it passes.
 
 How to fix it
@@ -39,9 +42,12 @@ from auditor.api import (
     Findings,
     Latency,
     NotApplicable,
+    Outcomes,
     Population,
+    Protocols,
     Rule,
     Scope,
+    Unknown,
     percent,
 )
 
@@ -49,20 +55,39 @@ RULE = Rule(
     id="ER03",
     slug="failure-share",
     title="Failures make percentiles unknowable",
-    severity="warning",
-    raises=True,
+    severity="invalid",
     since="0.1",
     references=("semantics §4",),
     consequence_of=("ER06",),
 )
 
 
-def check(latency: Latency, counted: CountSources, declared: Declared, errors: Errors | None) -> Findings:
+def check(
+    latency: Latency | None,
+    counted: CountSources,
+    declared: Declared,
+    errors: Errors | None,
+    protocols: Protocols | None,
+) -> Findings:
+    files = counted.files
+    for outcomes in protocols.by_metric.values() if protocols is not None else ():
+        if latency is None or outcomes.metric != latency.metric:
+            yield from _of_protocol(outcomes, files)
+        if outcomes.untold:
+            yield Unknown(
+                f"nothing says whether {outcomes.untold:,} of {outcomes.sent:,} {outcomes.name} failed: their "
+                "samples have no status",
+                'leave "status" in systemTags, and run again',
+            )
+    if latency is None:
+        if protocols is None:
+            yield Unknown("which requests failed is not known", "keep the points: --out json=k6.json.gz")
+        return
     pooled = latency.pooled
     if not pooled.sent:
-        yield NotApplicable("no request was made")
+        if protocols is None or not protocols.by_metric:
+            yield NotApplicable("no request was made")
         return
-    files = counted.files
     causes = _causes(errors)
     objective = declared.error_objective_share
     failed = pooled.failed
@@ -87,6 +112,30 @@ def check(latency: Latency, counted: CountSources, declared: Declared, errors: E
             name = _first_void(population, printed_only=True)
             if name is not None:
                 yield _finding(scenario, population, name, files, "")
+
+
+def _of_protocol(outcomes: Outcomes, files: tuple[str, ...]) -> Findings:
+    """Failures of a protocol that the header's percentiles are not of, by the same ranks."""
+    n, failed = outcomes.sent, outcomes.failed
+    name = next((name for name, p in PERCENTILES if failed > _budget(p, n)), None)
+    if not failed or name is None:
+        return
+    is_invalid = name != "p999"
+    allowed = _budget(dict(PERCENTILES)["p99" if is_invalid else "p999"], n)
+    statuses = ", ".join(
+        f"{count:,} × status {status or '(none)'}" for status, count in list(outcomes.statuses.items())[:3]
+    )
+    yield Finding(
+        message=f"{failed:,} of {n:,} {outcomes.name} ({outcomes.metric}) failed "
+        f"({outcomes.failed_share * 100:.2f} %): {statuses}",
+        fix=f"at most {allowed:,} of {n:,} may fail: fix the cause of the failures, or report their share as "
+        "the result",
+        observed=percent(outcomes.failed_share),
+        limit=percent(float(1 - Fraction(str(dict(PERCENTILES)[name])))),
+        evidence=files,
+        scope=Scope(name=outcomes.metric),
+        severity="invalid" if is_invalid else "warning",
+    )
 
 
 def _demand(population: Population) -> tuple[int, int]:
