@@ -32,6 +32,7 @@ from auditor.evidence import (
 )
 from auditor.facts.accounting import Account, Accounting, InWindow, total
 from auditor.facts.cardinality import Cardinality, SeriesCount
+from auditor.facts.checks import CheckCount, Checks
 from auditor.facts.count_sources import CountSources
 from auditor.facts.delivery import DeliveredLoad, Interval, LoadLost, short_windows
 from auditor.facts.errors import Errors
@@ -70,6 +71,8 @@ __all__ = [
     "Account",
     "Accounting",
     "Cardinality",
+    "CheckCount",
+    "Checks",
     "CountSources",
     "Declared",
     "DeliveredLoad",

@@ -164,9 +164,7 @@ def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State,
         keep = np.array([wanted.items() <= dict(t).items() for t in samples.tagsets], dtype=bool)
         column = column.where(keep[column.tagset])
     if not len(column):
-        if base in ZERO_BY_ABSENCE:
-            return ("passed" if expression.holds(0.0) else "crossed"), 0.0
-        return "vacuous", None
+        return _evaluate_empty(base, expression, whole=split is None)
     definition = samples.definitions.get(base)
     kind = definition.type if definition is not None else _BUILT_IN.get(base)
     # A CSV defines no metric: a custom one may be of any type that knows the statistic.
@@ -176,6 +174,20 @@ def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State,
         return found.pop()
     states = {state for state, _ in found}
     return (states.pop() if len(states) == 1 else "unknown"), None
+
+
+def _evaluate_empty(base: str, expression: Expression, *, whole: bool) -> tuple[State, float | None]:
+    """A threshold without samples. To k6 an empty counter is 0, and its threshold is judged. An empty trend and
+    gauge are 0 as well, and an empty rate passes whatever is asked: those prove nothing. Nor does a submetric
+    whose tag never occurs."""
+    if base in ZERO_BY_ABSENCE or (whole and _may_be_counter(base, expression)):
+        return ("passed" if expression.holds(0.0) else "crossed"), 0.0
+    return "vacuous", None if expression.stat == "rate" else 0.0
+
+
+def _may_be_counter(base: str, expression: Expression) -> bool:
+    """A metric of the script's without samples has no type: `count` is asked of counters."""
+    return _BUILT_IN.get(base, "counter") == "counter" and expression.stat == "count"
 
 
 def _evaluate_as(
@@ -207,9 +219,9 @@ def evaluate_summary(summary: Summary, metric: str, text: str) -> tuple[State, f
     found = summary.metrics.get(metric)
     base = metric.split("{", 1)[0]
     if found is None or _is_empty(found):
-        if base in ZERO_BY_ABSENCE and expression is not None:
-            return ("passed" if expression.holds(0.0) else "crossed"), 0.0
-        return "vacuous", None
+        return (
+            ("vacuous", None) if expression is None else _evaluate_empty(base, expression, whole=base == metric)
+        )
     value = None if expression is None else _summary_value(found, expression)
     if text in found.crossed:
         return ("crossed" if found.crossed[text] else "passed"), value

@@ -36,6 +36,7 @@ KEPT = frozenset(
         "iteration_duration",  # start and end of every completed iteration
         "iterations",
         "dropped_iterations",
+        "checks",
     }
 )
 """Metrics whose samples are kept; of all others (without a threshold) only counts and stamps are."""

@@ -7,16 +7,16 @@ Why it matters
     misspelt is green for ever.
 
 How it is computed
-    Every threshold of the options (or of a summary) is evaluated on the samples of its metric or submetric; one
-    without samples is vacuous, except on `dropped_iterations`, which k6 writes only when there is one to
-    write.
+    Every threshold of the options (or of a summary) is evaluated on the samples of its metric or submetric. One
+    without samples is vacuous, except on a counter: k6 writes none that was never added to, so that its count
+    is 0. A submetric whose tag never occurs on its metric is vacuous whatever its type.
 
 How to fix it
     Correct the name or the tag filter, or remove the threshold.
 
 When it is wrong
-    A threshold on a metric that is only written when something goes wrong, such as a counter of your own:
-    give it a sample of 0 at the start, or waive it.
+    A threshold on a submetric that is only written when something goes wrong, such as
+    http_reqs{status:500}: count your own errors in a counter instead, or waive it.
 """
 
 from auditor.api import (

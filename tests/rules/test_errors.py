@@ -83,7 +83,7 @@ CASES = [
     Case("ER04", "many, and it stays a warning", "fail:warning", failing(600, status="0", duration_ms=0.0)),
     Case("ER04", "failed after 5 ms", "pass", failing(10, status="0", duration_ms=5.0)),
     Case("ER04", "an error of 0 ms that the system sent", "pass", failing(10, status="503", duration_ms=0.0)),
-    Case("ER04", "0 ms and well", "pass", failing(10, status="0", duration_ms=0.0, failed=False)),
+    Case("ER04", "0 ms and well", "pass", failing(10, status="204", duration_ms=0.0, failed=False)),
     Case("ER04", "no request", "not-applicable", NO_REQUESTS),
     # 0.1 % of 1,000 is 1.
     Case("ER06", "none", "pass", HEALTHY),
