@@ -88,8 +88,8 @@ def check(
     fix = _fix(timeline, window_s, wanted_s, starts, limits["least_planned"], capacity=capacity)
     if window_s < limits["least_s"] or samples < limits["least_samples"]:
         yield Unknown(
-            f"the measurement window is {window_s:.4g} s long and holds {samples:,} requests or iterations: too "
-            f"little to show anything ({limits['least_s']:g} s and {limits['least_samples']:g} are needed)",
+            f"the measurement window is {window_s:.4g} s long and holds {samples:,} requests or iterations: "
+            f"too little to show anything ({limits['least_s']:g} s and {limits['least_samples']:g} are needed)",
             fix,
         )
         return
