@@ -21,7 +21,7 @@ from auditor.ingest.bundle import read_run
 from auditor.ingest.sniff import sniff
 from tests.builder import Run, Scenario
 from tests.conftest import shared_folder
-from tests.rules.cases import RULES, Once
+from tests.rules.cases import RULES
 
 PLACES = ("facts/k6_examples", "real")
 
@@ -160,7 +160,7 @@ def test_the_pinned_files_are_there(shared: Path) -> None:
 # --- damage to a whole folder -----------------------------------------------------------------------------
 
 NAMES = ("console.txt", "exit_code", "host.csv", "inspect.json", "k6.json", "log.txt")
-SMALL = Once(scenarios=[Scenario(rate=50, duration_s=2)], log="x\n")
+SMALL = Run(scenarios=[Scenario(rate=50, duration_s=2)], log="x\n")
 
 
 @pytest.fixture(scope="module")
