@@ -7,14 +7,17 @@ metrics. Defaults make a healthy run of 100 iterations/s for 30 s; a test change
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from auditor.ingest.k6.points_json import stamp_ns
 
@@ -85,17 +88,13 @@ class Scenario:
         for length, target in self.stages:
             slope = (target - rate) / length if length else 0.0
             total = rate * length + slope * length * length / 2
-            n = int(integral + 1e-9) + 1
-            while n <= integral + total + 1e-9:
-                low, high = 0.0, length
-                for _ in range(60):  # bisection: when does the stage's own integral reach n?
-                    middle = (low + high) / 2
-                    if rate * middle + slope * middle * middle / 2 < n - integral:
-                        low = middle
-                    else:
-                        high = middle
-                found.append(at + high)
-                n += 1
+            due = np.arange(int(integral + 1e-9) + 1, int(integral + total + 1e-9) + 1)
+            low, high = np.zeros(len(due)), np.full(len(due), float(length))
+            for _ in range(60):  # bisection: when does the stage's own integral reach each of them?
+                middle = (low + high) / 2
+                early = rate * middle + slope * middle * middle / 2 < due - integral
+                low, high = np.where(early, middle, low), np.where(early, high, middle)
+            found.extend((at + high).tolist())
             at, integral, rate = at + length, integral + total, float(target)
         return found
 
@@ -153,9 +152,50 @@ class Scenario:
         return f"              * {self.name}: {body}"
 
 
-@dataclass
+class Samples(NamedTuple):
+    """Samples of one instant and the same tags."""
+
+    at_ns: int
+    values: tuple[tuple[str, float], ...]
+    """Metric and value."""
+    tags: tuple[tuple[str, str], ...]
+    """By name."""
+
+    def lines(self) -> list[str]:
+        """As k6's JSON output writes them."""
+        middle = f'","type":"Point","data":{{"time":"{stamp(self.at_ns)}","value":'
+        end = f',"tags":{_tags_json(self.tags)}}}}}'
+        return [f'{{"metric":"{metric}{middle}{_number(value)}{end}' for metric, value in self.values]
+
+    def csv(self, unit_ns: int) -> str:
+        """As k6's CSV output writes them, with stamps cut to whole units."""
+        at, end = self.at_ns // unit_ns, _tags_csv(self.tags)
+        return "".join(f"{metric},{at},{value:f},{end}" for metric, value in self.values)
+
+
+def _number(value: float) -> str:
+    text = repr(value)
+    return text if text[-1].isdigit() else json.dumps(value)  # NaN, infinities, numpy's numbers
+
+
+@functools.cache
+def _tags_json(tags: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(dict(tags), separators=(",", ":"))
+
+
+@functools.cache
+def _tags_csv(tags: tuple[tuple[str, str], ...]) -> str:
+    """Cells of the default system tags, of all others together, and of metadata: a row's end."""
+    named = dict(tags)
+    extra = "&".join(f"{k}={v}" for k, v in tags if k not in CSV_TAGS)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow([*(named.get(name, "") for name in CSV_TAGS), extra, ""])
+    return out.getvalue()
+
+
+@dataclass(frozen=True, eq=False)
 class Run:
-    """One generator's folder."""
+    """One generator's folder. Frozen, since what was written of it is kept."""
 
     scenarios: list[Scenario] = field(default_factory=lambda: [Scenario()])
     thresholds: dict[str, list[str]] = field(
@@ -183,26 +223,39 @@ class Run:
     extra_lines: Sequence[str] = ()
     ticks: bool = True
 
-    def lines(self) -> list[str]:
+    def lines(self) -> tuple[str, ...]:
         """The points file's lines, in order of time."""
-        stamped: list[tuple[int, int, str]] = []
-        order = 0
-        seen: set[str] = set()
+        return self._lines
 
-        def put(metric: str, at_ns: int, value: float, tags: dict[str, str]) -> None:
-            nonlocal order
-            order += 1
-            point = {
-                "metric": metric,
-                "type": "Point",
-                "data": {
-                    "time": stamp(at_ns),
-                    "value": value,
-                    "tags": dict(sorted({**self.tags, **tags}.items())),
-                },
-            }
-            stamped.append((at_ns, order, json.dumps(point, separators=(",", ":"))))
-            seen.add(metric)
+    def text(self) -> str:
+        """The points file."""
+        return "\n".join(self.lines()) + "\n"
+
+    @functools.cached_property
+    def _lines(self) -> tuple[str, ...]:
+        metrics = {metric for one in self._made for metric, _ in one.values}
+        definitions = [self._definition(metric) for metric in sorted(metrics)]
+        return (*definitions, *(line for one in self._samples() for line in one.lines()), *self.extra_lines)
+
+    def csv(self, unit_ns: int = 1) -> str:
+        """The same samples as k6's CSV output writes them, with stamps cut to whole units."""
+        header = ",".join(["metric_name", "timestamp", "metric_value", *CSV_TAGS, "extra_tags", "metadata"])
+        extra = [read_back(line) for line in self.extra_lines if '"Point"' in line]
+        return "".join([f"{header}\n", *(one.csv(unit_ns) for one in [*self._samples(), *extra])])
+
+    def _samples(self) -> Iterator[Samples]:
+        """What is in the points file, in order of time."""
+        cut_ns = None if self.end_s is None else T0_S * NS + round(self.end_s * NS)
+        return (one for one in self._made if cut_ns is None or one.at_ns <= cut_ns)
+
+    @functools.cached_property
+    def _made(self) -> list[Samples]:
+        """What the generator made, written or not, in order of time."""
+        made: list[Samples] = []
+
+        def put(at_ns: int, tags: dict[str, str], **values: float) -> None:
+            every = tuple(sorted({**self.tags, **tags}.items()))
+            made.append(Samples(at_ns, tuple(values.items()), every))
 
         zero = T0_S * NS
         if self.setup_ms is not None:
@@ -212,27 +265,9 @@ class Run:
         last_s = max(s.start_time_s + s.planned_s for s in self.scenarios)
         if self.ticks:
             for second in range(int(last_s) + 1):
-                for metric, value in (("vus", 3), ("vus_max", 50)):
-                    put(metric, zero + second * NS + 17_000_000, value, {})
-        cut = None if self.end_s is None else zero + round(self.end_s * NS)
-        points = [line for at, _, line in sorted(stamped) if cut is None or at <= cut]
-        definitions = [self._definition(metric) for metric in sorted(seen)]
-        return [*definitions, *points, *self.extra_lines]
-
-    def csv(self, unit_ns: int = 1) -> str:
-        """The same samples as k6's CSV output writes them, with stamps cut to whole units."""
-        points = [json.loads(line) for line in self.lines() if '"Point"' in line]
-        system = [*CSV_TAGS, "extra_tags", "metadata"]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["metric_name", "timestamp", "metric_value", *system])
-        for point in points:
-            data = point["data"]
-            extra = "&".join(f"{k}={v}" for k, v in data["tags"].items() if k not in CSV_TAGS)
-            cells = [data["tags"].get(name, "") for name in CSV_TAGS]
-            at = stamp_ns(data["time"]) // unit_ns
-            writer.writerow([point["metric"], at, f"{data['value']:f}", *cells, extra, ""])
-        return out.getvalue()
+                put(zero + second * NS + 17_000_000, {}, vus=3, vus_max=50)
+        made.sort(key=lambda one: one.at_ns)
+        return made
 
     def _definition(self, metric: str) -> str:
         kinds = {
@@ -268,17 +303,19 @@ class Run:
             total_ms += scenario.think_ms
             _iteration(put, at + round(total_ms * 1e6), total_ms, base)
         for drop_s in scenario.drops_s:
-            put("dropped_iterations", origin + round(drop_s * NS), 1, {"scenario": scenario.name})
+            put(origin + round(drop_s * NS), {"scenario": scenario.name}, dropped_iterations=1)
         for cut_s in scenario.interrupted_s:
-            at = origin + round(cut_s * NS)
-            put("data_sent", at, 80, base)
-            put("data_received", at, 0, base)
+            put(origin + round(cut_s * NS), base, data_sent=80, data_received=0)
 
     def completed(self) -> int:
-        return sum('"metric":"iterations"' in line and '"Point"' in line for line in self.lines())
+        return self._count("iterations")
 
     def requests_made(self) -> int:
-        return sum('"metric":"http_reqs"' in line and '"Point"' in line for line in self.lines())
+        return self._count("http_reqs")
+
+    def _count(self, metric: str) -> int:
+        """Lines of one sample of a metric."""
+        return sum(f'"metric":"{metric}"' in line and '"Point"' in line for line in self.lines())
 
     def console_text(self) -> str:
         """Banner, one progress line and the closing one."""
@@ -353,13 +390,12 @@ class Run:
     def write(self, folder: Path) -> Path:
         """Write the folder and return it."""
         folder.mkdir(parents=True, exist_ok=True)
-        text = "\n".join(self.lines()) + "\n"
         if self.csv_unit_ns:
             (folder / "k6.csv").write_text(self.csv(self.csv_unit_ns))
         elif self.gzip:
-            (folder / "k6.json.gz").write_bytes(gzip.compress(text.encode(), 1))
+            (folder / "k6.json.gz").write_bytes(gzip.compress(self.text().encode(), 1))
         else:
-            (folder / "k6.json").write_text(text)
+            (folder / "k6.json").write_text(self.text())
         if self.console:
             (folder / "console.txt").write_text(self.console_text())
         if self.inspect:
@@ -386,36 +422,43 @@ def _request(put: Callable[..., None], end_ns: int, answer: Answer, base: dict[s
         tags["error_code"] = answer.error_code
     if answer.error:
         tags["error"] = answer.error
-    for metric, value in (
-        ("http_reqs", 1.0),
-        ("http_req_duration", answer.duration_ms),
-        ("http_req_blocked", answer.blocked_ms),
-        ("http_req_connecting", 0.0),
-        ("http_req_tls_handshaking", 0.0),
-        ("http_req_sending", 0.0),
-        ("http_req_waiting", answer.duration_ms),
-        ("http_req_receiving", 0.0),
-        ("http_req_failed", float(answer.failed)),
-    ):
-        put(metric, end_ns, value, tags)
+    put(
+        end_ns,
+        tags,
+        http_reqs=1.0,
+        http_req_duration=answer.duration_ms,
+        http_req_blocked=answer.blocked_ms,
+        http_req_connecting=0.0,
+        http_req_tls_handshaking=0.0,
+        http_req_sending=0.0,
+        http_req_waiting=answer.duration_ms,
+        http_req_receiving=0.0,
+        http_req_failed=float(answer.failed),
+    )
 
 
 def _iteration(put: Callable[..., None], end_ns: int, duration_ms: float, base: dict[str, str]) -> None:
-    for metric, value in (
-        ("data_sent", 80.0),
-        ("data_received", 120.0),
-        ("iteration_duration", duration_ms),
-        ("iterations", 1.0),
-    ):
-        put(metric, end_ns, value, base)
+    put(end_ns, base, data_sent=80.0, data_received=120.0, iteration_duration=duration_ms, iterations=1.0)
+
+
+@functools.lru_cache(4096)
+def _second(at_s: int) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def stamp(at_ns: int) -> str:
     """RFC 3339 in UTC with trailing zeros of the fraction stripped, as Go writes it."""
     whole, fraction = divmod(at_ns, NS)
-    text = datetime.fromtimestamp(whole, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    text = _second(whole)
     digits = f"{fraction:09d}".rstrip("0")
     return f"{text}.{digits}Z" if digits else f"{text}Z"
+
+
+def read_back(line: str) -> Samples:
+    """The sample of a line of the points file."""
+    point = json.loads(line)
+    data = point["data"]
+    return Samples(stamp_ns(data["time"]), ((point["metric"], data["value"]),), tuple(data["tags"].items()))
 
 
 def go_duration(seconds: float) -> str:

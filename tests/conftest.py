@@ -1,4 +1,4 @@
-"""Where the shared recordings are, and short cuts that several tests use."""
+"""Where the recordings are, and short cuts that several tests use."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from auditor.ingest.bundle import read_run
 from tests.builder import Run
 
 ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "tests" / "data"
+"""A part of the shared data, under the same names, for those who have no more of it."""
 
 
 def shared_folder() -> Path | None:
@@ -30,6 +32,33 @@ def shared() -> Path:
     if place is None:
         pytest.skip("the shared recordings are not here: set K6_AUDIT_SHARED")
     return place
+
+
+def recorded_files(*patterns: str) -> dict[str, Path]:
+    """Files of the repository's own data and of the shared one, by name: "recordings/versions/v2.2.0/log.txt"."""
+    found: dict[str, Path] = {}
+    for place in (DATA, shared_folder()):
+        for pattern in patterns:
+            for path in place.glob(pattern) if place is not None else ():
+                if path.is_file() and not path.name.startswith("."):
+                    found.setdefault(str(path.relative_to(place or DATA)), path)
+    return dict(sorted(found.items()))
+
+
+Recorded = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Recorded:
+    """A file or folder by its name in the repository's own data, or in the shared one."""
+
+    def find(name: str) -> Path:
+        for place in (DATA, shared_folder()):
+            if place is not None and (place / name).exists():
+                return place / name
+        pytest.skip(f"{name} is not here: set K6_AUDIT_SHARED")
+
+    return find
 
 
 @pytest.fixture(scope="session")

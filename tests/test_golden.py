@@ -19,7 +19,7 @@ from auditor.facts.keys import Key
 from auditor.facts.latency import Latency
 from tests.builder import Answer, Run, Scenario
 from tests.conftest import Judge, outcomes
-from tests.rules.cases import CLOSED, LOG, Once, edit, inspect, less, more, point, request_lines, slots
+from tests.rules.cases import CLOSED, LOG, edit, inspect, less, more, point, request_lines, slots
 
 KEY = Key("", "api")
 
@@ -56,7 +56,7 @@ def series_warning(n: int) -> str:
 
 
 def test_m4_a_million_series_is_a_lower_bound(judge: Judge) -> None:
-    result = judge(Once(log=series_warning(1_002_345)))
+    result = judge(Run(log=series_warning(1_002_345)))
     assert outcomes(result)["CA01"] == "fail:warning"
     assert "at least 1,002,345" in of(result, "CA01").reason
 
@@ -64,14 +64,14 @@ def test_m4_a_million_series_is_a_lower_bound(judge: Judge) -> None:
 @pytest.mark.parametrize("urls", [1, 10, 100])
 def test_m4_every_url_costs_nine_series(urls: int, judge: Judge) -> None:
     scenario = Scenario(duration_s=2, request_name=lambda i: f"GET /page-{i % urls}x")
-    counted = judge(Once(scenarios=[scenario])).facts.get(Cardinality).by_generator[""]
+    counted = judge(Run(scenarios=[scenario])).facts.get(Cardinality).by_generator[""]
     assert counted.series == 9 * urls + 4 + 2  # iterations, their duration, data sent and received; two gauges
 
 
 STALL_FROM, STALL_TO = 200.0, 205.0
 
 
-def open_stall() -> Once:
+def open_stall() -> Run:
     """100/s on 100 VUs for 420 s with a stall of 5 s, at a tenth of the rate and of the VUs, so that every
     share is the same: 4,200 slots; of the 50 due in the stall ten hold the VUs and 40 are dropped."""
     every = slots(10, 420)
@@ -86,10 +86,10 @@ def open_stall() -> Once:
         rate=10, duration_s=420, pre_allocated_vus=10, max_vus=10, think_ms=0.0, answer=answer,
         starts_s=[s for s in every if s not in set(dropped)], drops_s=dropped,
     )  # fmt: skip
-    return Once(scenarios=[scenario])
+    return Run(scenarios=[scenario])
 
 
-def closed_twin() -> Once:
+def closed_twin() -> Run:
     """The same on ten VUs that each ask once a second: 200 times before the stall, once into it, and from
     206 s on 214 times more: 4,150 requests."""
 
@@ -107,7 +107,7 @@ def closed_twin() -> Once:
         starts_s=sorted(starts),
         answer=answer,
     )
-    return Once(scenarios=[scenario])
+    return Run(scenarios=[scenario])
 
 
 def test_m5_an_open_run_shows_the_stall(judge: Judge) -> None:
@@ -141,7 +141,7 @@ def test_m6_a_percentile_of_successes_with_a_fifth_failing(judge: Judge) -> None
     scenario = Scenario(
         duration_s=10, answer=lambda i, s: Answer(20.0 + i % 9, "500" if i % 5 == 0 else "200", i % 5 == 0)
     )
-    result = judge(Once(scenarios=[scenario]))
+    result = judge(Run(scenarios=[scenario]))
     assert result.verdict == "INVALID"
     assert outcomes(result)["ER03"] == "fail:invalid"
     assert [cell(result, name)[0] for name in ("p50", "p90", "p95", "p99")] == ["ok", *3 * ["not-identified"]]
@@ -151,7 +151,7 @@ def test_m6_a_percentile_of_successes_with_a_fifth_failing(judge: Judge) -> None
 
 def test_m6_with_enough_requests_p999_is_not_identified_either(judge: Judge) -> None:
     scenario = Scenario(duration_s=10, requests=4, answer=lambda i, s: Answer(20.0, failed=i % 5 == 0))
-    result = judge(Once(scenarios=[scenario]))
+    result = judge(Run(scenarios=[scenario]))
     assert cell(result, "p999")[0] == "not-identified"
 
 
@@ -165,25 +165,25 @@ def test_m6_with_enough_requests_p999_is_not_identified_either(judge: Judge) -> 
 def test_p1_thirty_a_second_for_thirty_seconds(made: int, expected: dict[str, str], judge: Judge) -> None:
     every = slots(30, 30)
     starts = less(every, 900 - made) if made <= 900 else more(every, made - 900)
-    result = judge(Once(scenarios=[Scenario(rate=30, starts_s=starts)]))
+    result = judge(Run(scenarios=[Scenario(rate=30, starts_s=starts)]))
     found = outcomes(result)
     assert account(result).planned == 900
     assert {rule: found[rule] for rule in ("SD03", "SD04")} == {"SD03": "pass", "SD04": "pass", **expected}
 
 
 def test_p2_no_drop_series_means_zero_or_nothing(judge: Judge) -> None:
-    open_run = judge(Once(scenarios=[Scenario(duration_s=10)]))
+    open_run = judge(Run(scenarios=[Scenario(duration_s=10)]))
     assert cell(open_run, "dropped_iterations") == ("ok", 0)
 
 
 def test_p2_looping_vus_cannot_drop(judge: Judge) -> None:
-    result = judge(Once(scenarios=[Scenario(executor="constant-vus", rate=50, duration_s=10)]))
+    result = judge(Run(scenarios=[Scenario(executor="constant-vus", rate=50, duration_s=10)]))
     assert cell(result, "dropped_iterations") == ("n/a", None)
 
 
 def test_p3_a_threshold_on_nothing_is_vacuous(judge: Judge) -> None:
     result = judge(
-        Once(
+        Run(
             scenarios=[Scenario(duration_s=5)],
             thresholds={"checks": ["rate>=0.9"], "dropped_iterations": ["count<5"]},
         )
@@ -200,7 +200,7 @@ def test_p6_requests_of_setup_are_kept_out(judge: Judge) -> None:
         answer=lambda i, s: Answer(62.0 if i == 7 else 20.0),
     )  # fmt: skip
     setup = [x for end in (-0.05, -0.01) for x in request_lines(end, 7350.0, "", group="::setup")]
-    result = judge(Once(scenarios=[scenario], extra_lines=setup), purpose="smoke", **CLOSED)
+    result = judge(Run(scenarios=[scenario], extra_lines=setup), purpose="smoke", **CLOSED)
     found = outcomes(result)
     assert (found["EV04"], found["LS11"], found["EV03"]) == ("pass", "pass", "pass")
     population = result.facts.get(Latency).pooled
@@ -212,7 +212,7 @@ def test_p6_requests_of_setup_are_kept_out(judge: Judge) -> None:
 def test_p7_nothing_completes(judge: Judge) -> None:
     # Ten VUs for 60 s, the server answers after 100 s: all are cut off at 60 + 30 s.
     scenario = Scenario(executor="constant-vus", vus=10, duration_s=60, starts_s=[], interrupted_s=[90.0] * 10)
-    result = judge(Once(scenarios=[scenario]), **CLOSED)
+    result = judge(Run(scenarios=[scenario]), **CLOSED)
     assert result.verdict == "INVALID"
     assert outcomes(result)["OL08"] == "fail:invalid"
     assert "nothing completed" in of(result, "OL08").reason
@@ -224,7 +224,7 @@ def test_p8_every_iteration_throws(judge: Judge) -> None:
     line = (
         LOG + 'error msg="ReferenceError: randomId is not defined" executor=x scenario=api source=stacktrace\n'
     )
-    result = judge(Once(scenarios=[Scenario(duration_s=10, requests=0)], log=1000 * line))
+    result = judge(Run(scenarios=[Scenario(duration_s=10, requests=0)], log=1000 * line))
     assert result.verdict == "INVALID"
     found = outcomes(result)
     assert (found["OL08"], found["ER11"], found["EV12"]) == ("fail:invalid", "fail:invalid", "pass")
@@ -232,7 +232,7 @@ def test_p8_every_iteration_throws(judge: Judge) -> None:
 
 
 def test_p8_without_its_log_it_is_zero_work_all_the_same(judge: Judge) -> None:
-    result = judge(Once(scenarios=[Scenario(duration_s=10, requests=0)], log=None))
+    result = judge(Run(scenarios=[Scenario(duration_s=10, requests=0)], log=None))
     assert outcomes(result)["OL08"] == "fail:invalid"
 
 
@@ -245,7 +245,7 @@ def test_p9_two_of_45_unfinished(judge: Judge) -> None:
         max_vus=5,
         pre_allocated_vus=5,
     )
-    result = judge(Once(scenarios=[scenario]))
+    result = judge(Run(scenarios=[scenario]))
     counted = account(result)
     assert (counted.planned, counted.started, counted.completed, counted.interrupted) == (45, 45, 43, 2)
     assert (counted.dropped, counted.silent, counted.not_reached) == (0, 0, 0)
@@ -264,7 +264,7 @@ def test_p10_the_users_id_is_the_tag(tmp_path: Path, judge: Judge) -> None:
             )
         return "\n".join(lines) + "\n"
 
-    run = Once(scenarios=[Scenario(duration_s=5)], log=series_warning(1_600_017))
+    run = Run(scenarios=[Scenario(duration_s=5)], log=series_warning(1_600_017))
     result = judge(built(run, tmp_path / "users", edit("k6.json", tagged)))
     assert "at least 1,600,017" in of(result, "CA01").reason
     assert "'userId'" in of(result, "CA01").reason
@@ -283,7 +283,7 @@ def test_p12_a_plan_by_the_minute(tmp_path: Path, judge: Judge) -> None:
         stages = [{"duration": d, "target": t} for d, t in (("1m", 300), ("2m", 600), ("4m", 600), ("2m", 60))]
         options["scenarios"]["api"] |= {"timeUnit": "1m", "startRate": 300, "stages": stages}
 
-    result = judge(built(Once(scenarios=[scenario]), tmp_path / "minutes", inspect(by_the_minute)))
+    result = judge(built(Run(scenarios=[scenario]), tmp_path / "minutes", inspect(by_the_minute)))
     assert account(result).planned == 4260
     assert account(result).started == 4260
     schedule = result.facts.get(Plan).keys[KEY].schedule
@@ -304,7 +304,7 @@ def test_p13_rps_makes_the_vus_wait_where_no_request_shows_it(judge: Judge) -> N
         think_ms=9980.0,
         answer=lambda i, s: Answer(20.0),
     )
-    result = judge(Once(scenarios=[scenario], rps=1))
+    result = judge(Run(scenarios=[scenario], rps=1))
     found = outcomes(result)
     assert (found["WM04"], found["WM01"]) == ("fail:invalid", "fail:invalid")
     assert result.facts.get(Latency).pooled.sent_ms[-1] == 20.0
@@ -314,7 +314,7 @@ def test_p13_rps_makes_the_vus_wait_where_no_request_shows_it(judge: Judge) -> N
 def test_p14_no_address_left(judge: Judge) -> None:
     bad = Answer(0.0, "0", True, "1210", "dial tcp 10.0.0.1:80: connect: cannot assign requested address")
     scenario = Scenario(rate=1500, duration_s=2, answer=lambda i, s: bad if i >= 2000 else Answer(15.0))
-    result = judge(Once(scenarios=[scenario]))
+    result = judge(Run(scenarios=[scenario]))
     found = outcomes(result)
     assert (found["ER06"], found["ER04"]) == ("fail:invalid", "fail:warning")
     assert of(result, "ER06").reason.startswith("1,000 of 3,000 requests failed at the generator")
@@ -322,7 +322,7 @@ def test_p14_no_address_left(judge: Judge) -> None:
 
 
 def test_p15_twenty_a_second_for_ten_seconds(judge: Judge) -> None:
-    result = judge(Once(scenarios=[Scenario(rate=20, duration_s=10)]))
+    result = judge(Run(scenarios=[Scenario(rate=20, duration_s=10)]))
     assert (account(result).planned, account(result).started) == (200, 200)
     assert outcomes(result)["OL01"] == "pass"
 
@@ -332,7 +332,7 @@ def test_p16_p95_of_a_handful(n: int, judge: Judge) -> None:
     scenario = Scenario(
         executor="per-vu-iterations", vus=n, iterations=1, duration_s=10, starts_s=[i / 10 for i in range(n)]
     )
-    result = judge(Once(scenarios=[scenario]), **CLOSED)
+    result = judge(Run(scenarios=[scenario]), **CLOSED)
     assert cell(result, "p95") == ("n/a", None)
     assert result.header.fields["p95"].reason == f"n/a, need 72 (have {n})"
     assert "p95 (need 72)" in of(result, "LS02").reason
@@ -343,7 +343,7 @@ def test_p17_a_rate_limiter_answers(judge: Judge) -> None:
     scenario = Scenario(
         duration_s=10, answer=lambda i, s: Answer(2.0, "429", True) if i % 6 == 0 else Answer(18.0)
     )
-    result = judge(Once(scenarios=[scenario]))
+    result = judge(Run(scenarios=[scenario]))
     assert result.verdict == "INVALID"
     assert of(result, "ER03").reason.startswith("167 of 1,000 offered requests failed (16.70 %)")
     assert "167 × status 429" in of(result, "ER03").reason
@@ -352,7 +352,7 @@ def test_p17_a_rate_limiter_answers(judge: Judge) -> None:
 
 
 def test_p19_pretty_printed_objects_are_read(tmp_path: Path, judge: Judge) -> None:
-    run = Once(scenarios=[Scenario(rate=100, duration_s=10)])
+    run = Run(scenarios=[Scenario(rate=100, duration_s=10)])
     plain = judge(built(run, tmp_path / "lines"))
 
     def pretty(text: str) -> str:
@@ -366,7 +366,7 @@ def test_p19_pretty_printed_objects_are_read(tmp_path: Path, judge: Judge) -> No
 
 
 def test_p19_what_cannot_be_read_is_counted_and_named(tmp_path: Path, judge: Judge) -> None:
-    run = Once(scenarios=[Scenario(duration_s=10)])
+    run = Run(scenarios=[Scenario(duration_s=10)])
     lines = run.lines()
     at = next(i for i, line in enumerate(lines) if i > 5000)
     result = judge(
@@ -385,7 +385,7 @@ def test_p20_an_aborted_ramp(judge: Judge) -> None:
         + "error msg=\"thresholds on metrics 'http_req_duration' were crossed; at least one has abortOnFail enabled, stopping test prematurely\"\n"
     )
     scenario = Scenario(executor="ramping-vus", rate=20, stages=[(60, 500)])
-    run = Once(
+    run = Run(
         scenarios=[scenario], end_s=29.0, extra_lines=[point("vus", 29.0, 243)], exit_code=99, log=log,
         thresholds={"http_req_duration": ["p(95)<10"]},
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Files as k6, its users and the hosts' tools really wrote them, each by itself; and a run folder with damage.
 
-Every file of the shared data is read as something, or set aside with a reason; nothing else may happen, and
+Every one of them is read as something, or set aside with a reason; nothing else may happen, and
 one file alone is never a VALID run.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,28 +19,13 @@ from auditor.errors import AuditError
 from auditor.ingest.bundle import read_run
 from auditor.ingest.sniff import sniff
 from tests.builder import Run, Scenario
-from tests.conftest import shared_folder
-from tests.rules.cases import RULES, Once
+from tests.conftest import Recorded, recorded_files
+from tests.rules.cases import RULES
 
 PLACES = ("facts/k6_examples", "real")
 
 
-def files() -> list[str]:
-    shared = shared_folder()
-    if shared is None:
-        return []
-    return sorted(
-        str(path.relative_to(shared))
-        for place in PLACES
-        for path in (shared / place).rglob("*")
-        if path.is_file() and not path.name.startswith(".")
-    )
-
-
-FILES = files()
-EVERY: Any = FILES or [
-    pytest.param("", marks=pytest.mark.skip(reason="the shared data is not here: set K6_AUDIT_SHARED"))
-]
+FILES = recorded_files(*(f"{place}/**/*" for place in PLACES))
 
 
 def judged(folder: Path) -> Audit:
@@ -49,15 +33,15 @@ def judged(folder: Path) -> Audit:
     return audit(read_run([folder]), policy, RULES)
 
 
-def own_copy(shared: Path, name: str, folder: Path) -> Path:
+def own_copy(name: str, folder: Path) -> Path:
     target = folder / Path(name).name
-    shutil.copyfile(shared / name, target)  # the shared data may be read-only: its mode is not taken over
+    shutil.copyfile(FILES[name], target)  # the shared data may be read-only: its mode is not taken over
     return target
 
 
-@pytest.mark.parametrize("name", EVERY, ids=str)
-def test_every_file_is_read_or_set_aside_for_a_reason(name: str, shared: Path, tmp_path: Path) -> None:
-    path = own_copy(shared, name, tmp_path)
+@pytest.mark.parametrize("name", FILES, ids=str)
+def test_every_file_is_read_or_set_aside_for_a_reason(name: str, tmp_path: Path) -> None:
+    path = own_copy(name, tmp_path)
     what = sniff(path)
     assert what.kind != "other" or what.reason.strip()
     refused: AuditError | None = None
@@ -136,16 +120,16 @@ KINDS = {  # what it must be, or what the reason for setting it aside must name
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_a_file_is(name: str, shared: Path) -> None:
+def test_what_a_file_is(name: str, recorded: Recorded) -> None:
     kinds, word = KINDS[name]
-    what = sniff(shared / name)
+    what = sniff(recorded(name))
     assert what.kind in kinds.split("|")
     assert word in f"{what.label} {what.reason}"
 
 
 @pytest.mark.parametrize("version", ["v1.1.0", "v2.2.0"])
-def test_a_killed_run_s_points_are_torn(version: str, shared: Path) -> None:
-    result = judged(shared / EXAMPLES / f"killed_truncated_{version}.json.gz")
+def test_a_killed_run_s_points_are_torn(version: str) -> None:
+    result = judged(FILES[f"{EXAMPLES}/killed_truncated_{version}.json.gz"])
     found = next(r for r in result.results if r.id == "EV01")
     assert (found.outcome, found.severity) == ("fail", "invalid")
     assert "breaks off" in found.reason
@@ -153,14 +137,14 @@ def test_a_killed_run_s_points_are_torn(version: str, shared: Path) -> None:
 
 def test_the_pinned_files_are_there(shared: Path) -> None:
     assert len(KINDS) >= 25
-    assert not [name for name in KINDS if not (shared / name).is_file()]
+    assert not set(KINDS) - set(FILES)
     assert len(FILES) > 400
 
 
 # --- damage to a whole folder -----------------------------------------------------------------------------
 
 NAMES = ("console.txt", "exit_code", "host.csv", "inspect.json", "k6.json", "log.txt")
-SMALL = Once(scenarios=[Scenario(rate=50, duration_s=2)], log="x\n")
+SMALL = Run(scenarios=[Scenario(rate=50, duration_s=2)], log="x\n")
 
 
 @pytest.fixture(scope="module")

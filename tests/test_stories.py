@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from auditor.engine.audit import Audit
 from auditor.engine.rule import LoadedRule
 from auditor.present.json_v1 import document
-from tests.conftest import Judge, outcomes
+from tests.conftest import DATA, Judge, Recorded, outcomes
 
 
 @dataclass(frozen=True)
@@ -238,8 +237,8 @@ STORIES = [
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda s: f"{s.name}@{s.warmup}")
-def test_story(story: Story, shared: Path, judge: Judge) -> None:
-    result = judge(shared / "recordings" / "stories" / story.name, warmup=story.warmup)
+def test_story(story: Story, recorded: Recorded, judge: Judge) -> None:
+    result = judge(recorded(f"recordings/stories/{story.name}"), warmup=story.warmup)
     found = outcomes(result)
     assert result.verdict == story.verdict, found
     assert {r for r, o in found.items() if o == "fail:invalid"} == story.fails
@@ -273,20 +272,20 @@ def check_figure(doc: dict[str, Any], path: str, expected: Any) -> None:
     assert header[name][member or "value"] == pytest.approx(expected, rel=0.005), path
 
 
-def test_a_folder_of_many_runs_is_refused(shared: Path, rules: tuple[LoadedRule, ...]) -> None:
+def test_a_folder_of_many_runs_is_refused(rules: tuple[LoadedRule, ...]) -> None:
     from auditor.errors import AuditError
     from auditor.ingest.bundle import read_run
 
-    with pytest.raises(AuditError, match=r"not one run: .*open_healthy"):
-        read_run([shared / "recordings" / "stories"])
+    with pytest.raises(AuditError, match=r"not one run: .*cpu_saturated"):
+        read_run([DATA / "recordings" / "stories"])
 
 
 VERSIONS = ["v0.38.3", "v0.47.0", "v0.54.0", "v1.1.0", "v1.8.1", "v2.2.0"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_k6_version_gives_the_same_plan(version: str, shared: Path, judge: Judge) -> None:
-    result: Audit = judge(shared / "recordings" / "versions" / version, warmup="0s")
+def test_every_k6_version_gives_the_same_plan(version: str, recorded: Recorded, judge: Judge) -> None:
+    result: Audit = judge(recorded(f"recordings/versions/{version}"), warmup="0s")
     doc = document(result)
     accounts = doc["accounting"]
     # open: 40/s x 8 s; ramp: 0 -> 30 in 4 s (60) + 30 -> 60 in 4 s (180); closed has no plan

@@ -16,7 +16,7 @@ from auditor.facts.samples import Samples
 from auditor.facts.thresholds import Thresholds
 from auditor.present.json_v1 import document
 from tests.builder import Answer, Run, Scenario, spread, steady
-from tests.conftest import Judge, outcomes
+from tests.conftest import Judge, Recorded, outcomes
 from tests.test_stories import STORIES, VERSIONS, Story
 
 WITH_CSV = [s for s in STORIES if s.name not in ("distributed_3", "vu_starved_summary_only")]
@@ -56,8 +56,8 @@ def close(mine: Any, theirs: Any, where: str = "") -> None:
 
 
 @pytest.mark.parametrize("story", WITH_CSV, ids=lambda s: f"{s.name}@{s.warmup}")
-def test_a_story_by_its_csv_alone(story: Story, shared: Path, tmp_path: Path, judge: Judge) -> None:
-    folder = shared / "recordings" / "stories" / story.name
+def test_a_story_by_its_csv_alone(story: Story, recorded: Recorded, tmp_path: Path, judge: Judge) -> None:
+    folder = recorded(f"recordings/stories/{story.name}")
     alone = copied(folder, tmp_path / "alone", without=("k6.json.gz",))
     mine, theirs = judge(alone, warmup=story.warmup), judge(folder, warmup=story.warmup)
     assert mine.verdict == theirs.verdict == story.verdict
@@ -71,8 +71,8 @@ def test_a_story_by_its_csv_alone(story: Story, shared: Path, tmp_path: Path, ju
 
 
 @pytest.mark.parametrize("name", sorted({s.name for s in WITH_CSV}))
-def test_both_in_one_folder_are_one_run(name: str, shared: Path, tmp_path: Path, judge: Judge) -> None:
-    result = judge(shared / "recordings" / "stories" / name)
+def test_both_in_one_folder_are_one_run(name: str, recorded: Recorded, tmp_path: Path, judge: Judge) -> None:
+    result = judge(recorded(f"recordings/stories/{name}"))
     assert {i.reason for i in result.evidence.ignored if i.path == "k6.csv.gz"} == {
         "the same run as k6.json.gz (JSON is used)"
     }
@@ -80,8 +80,10 @@ def test_both_in_one_folder_are_one_run(name: str, shared: Path, tmp_path: Path,
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_k6_version_by_its_csv_alone(version: str, shared: Path, tmp_path: Path, judge: Judge) -> None:
-    folder = shared / "recordings" / "versions" / version
+def test_every_k6_version_by_its_csv_alone(
+    version: str, recorded: Recorded, tmp_path: Path, judge: Judge
+) -> None:
+    folder = recorded(f"recordings/versions/{version}")
     alone = copied(folder, tmp_path / "alone", without=("k6.json.gz",))
     mine, theirs = judge(alone), judge(folder)
     assert mine.verdict == theirs.verdict
@@ -119,9 +121,9 @@ def coarse(folder: Path, to: Path, shift_ms: int) -> Path:
 
 @pytest.mark.parametrize("name", sorted({s.name for s in WITH_CSV} - {KILLED}))
 def test_whole_seconds_leave_questions_open_and_find_nothing_false(
-    name: str, shared: Path, tmp_path: Path, judge: Judge
+    name: str, recorded: Recorded, tmp_path: Path, judge: Judge
 ) -> None:
-    folder = shared / "recordings" / "stories" / name
+    folder = recorded(f"recordings/stories/{name}")
     for warmup, shift_ms in (("0s", 650), ("10s", 0)):
         blurred = coarse(folder, tmp_path / warmup, shift_ms)
         mine, theirs = judge(blurred, warmup=warmup), judge(folder, warmup=warmup)

@@ -24,7 +24,7 @@ from auditor.ingest.k6.summary import (
 from auditor.inputs.streams import decode
 from auditor.present.json_v1 import document
 from tests.builder import Run, Scenario
-from tests.conftest import Judge, outcomes
+from tests.conftest import Judge, Recorded, outcomes
 
 KEPT = ("summary.json", "console.txt", "inspect.json", "log.txt", "exit_code", "host.sadf.json")
 
@@ -33,8 +33,8 @@ def legacy(**metrics: Mapping[str, Any]) -> dict[str, Any]:
     return {"root_group": {}, "metrics": metrics}
 
 
-def test_the_recorded_summary_only_story(shared: Path, judge: Judge) -> None:
-    result = judge(shared / "recordings" / "stories" / "vu_starved_summary_only", warmup="0s")
+def test_the_recorded_summary_only_story(recorded: Recorded, judge: Judge) -> None:
+    result = judge(recorded("recordings/stories/vu_starved_summary_only"), warmup="0s")
     found = outcomes(result)
     assert result.verdict == "INVALID"
     assert {r for r, o in found.items() if o == "fail:invalid"} == {"OL01", "SD01", "SD08", "SS03"}
@@ -71,9 +71,9 @@ STORIES = [
 
 @pytest.mark.parametrize("name", STORIES)
 def test_counts_from_the_summary_equal_those_from_the_points(
-    name: str, shared: Path, tmp_path: Path, judge: Judge
+    name: str, recorded: Recorded, tmp_path: Path, judge: Judge
 ) -> None:
-    story = shared / "recordings" / "stories" / name
+    story = recorded(f"recordings/stories/{name}")
     whole = document(judge(story, warmup="0s"))
     for file in KEPT:
         shutil.copy(story / file, tmp_path / file)

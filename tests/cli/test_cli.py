@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,22 +12,10 @@ import jsonschema
 import pytest
 
 from tests.builder import Answer, Run, Scenario
+from tests.command import COMMAND, process, run
 from tests.conftest import ROOT
 
-COMMAND = Path(sys.executable).parent / "k6-audit"
 HEAVY = ("pandas", "pyarrow", "scipy", "numpy", "numba", "pydantic", "upath", "fsspec", "distributed")
-
-
-def run(*arguments: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(COMMAND), *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "120", **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +32,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_valid_is_0_and_says_so_in_words(healthy: Path) -> None:
-    done = run("lint", healthy, "--warmup", "5s")
+    done = process("lint", healthy, "--warmup", "5s")
     assert done.returncode == 0, done.stdout
     assert "VALID" in done.stdout
     assert "This run may be believed" in done.stdout
@@ -69,7 +56,7 @@ def test_valid_is_0_and_says_so_in_words(healthy: Path) -> None:
 
 
 def test_invalid_is_1_and_names_the_cause_and_the_fix(short: Path) -> None:
-    done = run("lint", short, "--warmup", "5s")
+    done = process("lint", short, "--warmup", "5s")
     assert done.returncode == 1
     assert "INVALID OL01" in done.stdout
     assert "→" in done.stdout
@@ -92,7 +79,7 @@ def test_no_warmup_is_3(healthy: Path) -> None:
 
 
 def test_json_is_alone_on_stdout_and_follows_its_schema(healthy: Path, short: Path) -> None:
-    schema = json.loads((ROOT / "auditor" / "output" / "result_v1.schema.json").read_text())
+    schema = json.loads((ROOT / "auditor" / "present" / "result_v1.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     for folder, verdict in ((healthy, "VALID"), (short, "INVALID")):
         done = run("lint", folder, "--warmup", "5s", "--format", "json")
@@ -154,7 +141,7 @@ def test_a_latency_metric_cannot_hide_failures(tmp_path: Path) -> None:
 
 
 def test_streams_that_are_closed_or_lack_characters(healthy: Path) -> None:
-    ascii_only = run("lint", healthy, "--warmup", "5s", PYTHONIOENCODING="ascii")
+    ascii_only = process("lint", healthy, "--warmup", "5s", PYTHONIOENCODING="ascii")
     assert ascii_only.returncode == 0, ascii_only.stderr
     closed = subprocess.run(
         f"'{COMMAND}' lint '{healthy}' --warmup 5s >&-",
@@ -192,6 +179,16 @@ def test_config_is_found_beside_the_run_and_options_win(tmp_path: Path) -> None:
     assert "k6-audit.toml" in shown.stdout
 
 
+def test_the_installed_command_says_what_it_says_in_this_process(healthy: Path, tmp_path: Path) -> None:
+    for arguments in (
+        ("lint", healthy),
+        ("lint", "nowhere"),
+        ("lint", "nowhere", "--no-such-option"),
+    ):
+        here, there = run(*arguments, cwd=tmp_path), process(*arguments, cwd=tmp_path)
+        assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
+
+
 def test_inputs_are_never_altered(healthy: Path) -> None:
     def state() -> dict[str, tuple[bytes, int]]:
         return {p.name: (p.read_bytes(), p.stat().st_mtime_ns) for p in healthy.iterdir()}
@@ -219,7 +216,7 @@ def test_hostile_names_cannot_reach_the_terminal(tmp_path: Path) -> None:
 
 
 def test_colours_only_where_wanted(healthy: Path) -> None:
-    assert "\x1b[" not in run("lint", healthy, "--warmup", "5s").stdout
+    assert "\x1b[" not in process("lint", healthy, "--warmup", "5s").stdout
     assert "\x1b[" in run("lint", healthy, "--warmup", "5s", "--color", "always").stdout
     assert "\x1b[" not in run("lint", healthy, "--warmup", "5s", "--color", "never", FORCE_COLOR="1").stdout
 
@@ -233,7 +230,7 @@ def test_help_and_version_import_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "Exit codes" in done.stdout
-    assert "semantics" in run("--version").stdout
+    assert "semantics" in process("--version").stdout
 
 
 def test_rule_prints_its_own_words() -> None:

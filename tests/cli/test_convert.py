@@ -21,7 +21,7 @@ from auditor.cli.convert import convert
 from auditor.columnar import write as parquet
 from auditor.errors import AuditError
 from tests.builder import Run, Scenario
-from tests.cli.test_cli import COMMAND, run
+from tests.command import COMMAND, run
 
 SECRET = "hunter22-t0psecret"
 

@@ -39,7 +39,7 @@ from auditor.samples.columns import GeneratorSamples, merged
 from auditor.samples.reduce import KEPT, Keep, reduce_part
 from auditor.samples.workers import Threads
 from tests.builder import Answer, Run, Scenario, spread, stamp
-from tests.conftest import ROOT, Judge, shared_folder
+from tests.conftest import ROOT, Judge, recorded_files
 
 SECOND = 1_000_000_000
 
@@ -168,13 +168,13 @@ def test_the_report_of_a_damaged_original_is_carried(tmp_path: Path) -> None:
 
 
 SAMPLES = sorted((ROOT / "sample_runs").glob("**/k6.json.gz"))
-SHARED = shared_folder()
-RECORDED = sorted(
+RECORDED = [
     path
-    for pattern in ("recordings/stories/*/k6.*.gz", "recordings/versions/**/k6.*", "facts/k6_examples/*.json*")
-    for path in (SHARED.glob(pattern) if SHARED is not None else ())
+    for path in recorded_files(
+        "recordings/stories/*/k6.*.gz", "recordings/versions/**/k6.*", "facts/k6_examples/*.json*"
+    ).values()
     if path.stat().st_size < 1_500_000 and sniff(path).kind == "points"
-)
+]
 
 
 @pytest.mark.parametrize("path", [*SAMPLES, *RECORDED], ids=lambda p: f"{p.parent.name}/{p.name}")

@@ -27,7 +27,7 @@ from auditor.ingest.k6.archive import (
 from auditor.ingest.k6.options import read_options
 from auditor.ingest.sniff import sniff
 from tests.builder import Run
-from tests.conftest import Judge, outcomes
+from tests.conftest import Judge, Recorded, outcomes
 
 SCRIPT = 'import { sleep } from "k6";\nexport default function () {\n  sleep(0.5);\n}\n'
 
@@ -62,8 +62,8 @@ def read(path: Path) -> Options:
 
 
 @pytest.mark.parametrize("version", ["1.1.0", "2.2.0"])
-def test_recorded_archive_says_what_inspect_says(shared: Path, version: str) -> None:
-    examples = shared / "facts" / "k6_examples"
+def test_recorded_archive_says_what_inspect_says(recorded: Recorded, version: str) -> None:
+    examples = recorded("facts/k6_examples")
     found = read(examples / f"archive_v{version}.tar")
     inspected = read_options(json.loads((examples / f"inspect_seg_req_v{version}.json").read_text()), "i")
     assert (found.kind, found.consolidated, found.k6_version) == ("archive", True, version)
@@ -77,8 +77,8 @@ def test_recorded_archive_says_what_inspect_says(shared: Path, version: str) -> 
 
 
 @pytest.mark.parametrize("version", ["1.1.0", "2.2.0"])
-def test_recorded_flags_of_the_archive_command_are_mapped(shared: Path, version: str) -> None:
-    path = shared / "facts" / "k6_examples" / f"archive_short_metadata_v{version}.json"
+def test_recorded_flags_of_the_archive_command_are_mapped(recorded: Recorded, version: str) -> None:
+    path = recorded(f"facts/k6_examples/archive_short_metadata_v{version}.json")
     (only,) = read_archive(Archive(json.loads(path.read_text())), "m").scenarios
     assert (only.name, only.executor, only.vus, only.duration_s) == ("default", "constant-vus", 5, Fraction(7))
 

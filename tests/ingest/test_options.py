@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction as F
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from auditor.ingest.k6.durations import seconds
 from auditor.ingest.k6.options import looks_like_options, read_options
+from tests.conftest import recorded_files, shared_folder
 
 EMPTY: dict[str, Any] = {
     "scenarios": None,
@@ -138,11 +138,12 @@ def test_no_durations(bad: Any) -> None:
         seconds(bad)
 
 
-def test_every_inspect_file_of_the_shared_data(shared: Path) -> None:
-    files = [*shared.glob("facts/k6_examples/inspect_*.json"), *shared.glob("recordings/*/*/inspect.json")]
-    files += shared.glob("real/k6/inspect/*.json")
-    assert len(files) >= 25
-    for path in files:
+def test_every_recorded_and_published_inspect_file() -> None:
+    files = recorded_files(
+        "facts/k6_examples/inspect_*.json", "recordings/*/*/inspect.json", "real/k6/inspect/*.json"
+    )
+    assert len(files) >= (25 if shared_folder() else 15)
+    for path in files.values():
         item = json.loads(path.read_text())
         assert looks_like_options(item), path
         found = read_options(item, path.name)

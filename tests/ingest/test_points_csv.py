@@ -21,6 +21,7 @@ from auditor.ingest.k6.points_csv import CsvPoints
 from auditor.ingest.k6.points_json import stamp_ns
 from auditor.ingest.sniff import sniff
 from tests.builder import Run, Scenario
+from tests.conftest import Recorded, recorded_files
 
 HEADER = "metric_name,timestamp,metric_value,error,group,name,scenario,status,extra_tags,metadata\n"
 ROW = "http_reqs,1795989222112830443,1.000000,,,GET /a,api,200,,\n"
@@ -84,8 +85,8 @@ WHOLE = "csv_timeformat_* mixed_v?.?.?.csv.gz dropped_* errors_* interrupted_* t
 
 
 @pytest.mark.parametrize("pattern", WHOLE.split())
-def test_recorded_examples_equal_the_csv_module(pattern: str, shared: Path) -> None:
-    paths = [p for p in sorted((shared / "facts" / "k6_examples").glob(pattern)) if ".csv" in p.name]
+def test_recorded_examples_equal_the_csv_module(pattern: str) -> None:
+    paths = [p for p in recorded_files(f"facts/k6_examples/{pattern}").values() if ".csv" in p.name]
     assert paths
     for path in paths:
         text = decompressed(path)
@@ -254,8 +255,8 @@ def test_header_only_and_no_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1.1.0", "v2.2.0"])
-def test_a_killed_runs_gzip_keeps_what_decodes(version: str, shared: Path) -> None:
-    path = shared / "facts" / "k6_examples" / f"killed_truncated_{version}.csv.gz"
+def test_a_killed_runs_gzip_keeps_what_decodes(version: str, recorded: Recorded) -> None:
+    path = recorded(f"facts/k6_examples/killed_truncated_{version}.csv.gz")
     rows, report = read(path)
     assert report.torn == "gzip stream cut off"
     assert report.malformed == 0

@@ -22,7 +22,7 @@ from auditor.ingest.k6 import points_json
 from auditor.ingest.k6.points_json import JsonPoints
 from auditor.inputs import blocks
 from tests.builder import Run, Scenario
-from tests.conftest import shared_folder
+from tests.conftest import recorded_files
 from tests.ingest.test_points_json import NEW, OLD
 
 pytest.importorskip("numba")
@@ -69,20 +69,15 @@ def built() -> bytes:
     return ("\n".join(run.lines()) + "\n").encode()
 
 
-SHARED = shared_folder()
-REAL = sorted(
+REAL = [
     path
-    for pattern in (
-        "recordings/stories/*/k6.json.gz",
-        "recordings/versions/**/*.json*",
-        "facts/k6_examples/*.json*",
-    )
-    for path in (SHARED.glob(pattern) if SHARED is not None else ())
+    for path in recorded_files(
+        "recordings/stories/*/k6.json.gz", "recordings/versions/**/*.json*", "facts/k6_examples/*.json*"
+    ).values()
     if path.stat().st_size < 1_500_000
-)
+]
 
 
-@pytest.mark.skipif(not REAL, reason="the shared recordings are not here: set K6_AUDIT_SHARED")
 @pytest.mark.parametrize("path", REAL, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_recorded_files(path: Path) -> None:
     same(path)

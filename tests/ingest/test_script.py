@@ -16,7 +16,7 @@ from auditor.evidence import Options
 from auditor.ingest.k6.options import read_options
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
 from tests.builder import Run
-from tests.conftest import ROOT, Judge, outcomes, shared_folder
+from tests.conftest import ROOT, Judge, outcomes, recorded_files
 
 OPEN = """executor: "constant-arrival-rate", rate: 20, timeUnit: "1s", duration: "30s", preAllocatedVUs: 5"""
 
@@ -30,11 +30,11 @@ def exported(body: str, before: str = "", after: str = "") -> Options:
 
 
 def scripts() -> list[Path]:
-    shared = shared_folder()
-    places = [ROOT / "sample_runs", *([shared / "recordings" / "stories"] if shared is not None else [])]
-    return [
-        p for place in places for p in sorted(place.rglob("script.js")) if p.with_name("inspect.json").exists()
+    found = [
+        *sorted((ROOT / "sample_runs").rglob("script.js")),
+        *recorded_files("recordings/stories/**/script.js").values(),
     ]
+    return [path for path in found if path.with_name("inspect.json").exists()]
 
 
 @pytest.mark.parametrize("path", scripts(), ids=lambda p: f"{p.parent.parent.name}-{p.parent.name}")

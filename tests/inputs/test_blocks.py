@@ -91,9 +91,10 @@ def test_several_readers_share_a_file(tmp_path: Path, monkeypatch: pytest.Monkey
     assert source.sha256 == hashlib.sha256(data).hexdigest()
 
 
-def test_a_reader_that_stops_early_leaves_no_thread(tmp_path: Path) -> None:
+def test_a_reader_that_stops_early_leaves_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 1000)  # far more blocks than may wait to be read
     path = tmp_path / "x.gz"
-    path.write_bytes(gzip.compress(b"".join(b"line %d\n" % (i * i) for i in range(2_000_000))))
+    path.write_bytes(gzip.compress(b"".join(b"line %d\n" % (i * i) for i in range(100_000)), 1))
     reading = iter(Blocks(path))
     next(reading)
     assert "read points" in {thread.name for thread in threading.enumerate()}

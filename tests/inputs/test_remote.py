@@ -23,14 +23,16 @@ from typing import Any, ClassVar
 
 import boto3
 import pytest
+from fsspec.implementations.http import HTTPFileSystem
 from moto.server import ThreadedMotoServer
+from s3fs import S3FileSystem
 
 from auditor.errors import AuditError
 from auditor.inputs import remote
 from auditor.inputs.locations import resolve
+from tests import command
 from tests.conftest import ROOT
 
-COMMAND = Path(sys.executable).parent / "k6-audit"
 SAMPLES = ROOT / "sample_runs"
 DECLARED = ("--config", str(SAMPLES / "declarations.toml"))
 PASSWORD, SIGNATURE = "hunter2-hunter2", "feedbeefcafe"
@@ -39,16 +41,10 @@ PASSWORD, SIGNATURE = "hunter2-hunter2", "feedbeefcafe"
 def run(
     *arguments: object, cwd: Path | None = None, without: tuple[str, ...] = (), **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if name not in without}
-    return subprocess.run(
-        [str(COMMAND), *map(str, arguments)],
-        cwd=cwd,
-        env={**inherited, "COLUMNS": "120", **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """As a process that has seen no server yet."""
+    for known in (HTTPFileSystem, S3FileSystem):
+        known.clear_instance_cache()
+    return command.run(*arguments, cwd=cwd, without=without, **environment)
 
 
 @pytest.fixture(scope="module")
@@ -337,7 +333,9 @@ def test_credentials_that_are_missing_or_refused(bucket: Any) -> None:
         run("lint", "s3://runs/open_healthy", without=keys),
         "no credentials were found (set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)",
     )
-    one_line(run("lint", "s3://runs/open_healthy", without=keys, FSSPEC_S3_ANON="true"), "access was refused")
+    # fsspec reads its variables when it is imported.
+    anonymous = command.process("lint", "s3://runs/open_healthy", without=keys, FSSPEC_S3_ANON="true")
+    one_line(anonymous, "access was refused")
     one_line(
         run("lint", "s3://runs/open_healthy", without=keys, AWS_PROFILE="nobody"), "no credentials were found"
     )

@@ -28,17 +28,6 @@ RULES = load_rules()
 LOG = 'time="2026-11-29T21:51:50Z" level='
 
 
-class Once(Run):
-    """A run whose lines are made once, since console and points both need them."""
-
-    _made: list[str] | None = None
-
-    def lines(self) -> list[str]:
-        if self._made is None:
-            self._made = super().lines()
-        return self._made
-
-
 @dataclass(frozen=True, eq=False)
 class World:
     """One folder (or one for each generator), and how it is audited."""
@@ -72,7 +61,7 @@ def world(
     **run: Any,
 ) -> World:
     """A world of one generator."""
-    made = Once(scenarios=list(scenarios) or [Scenario(duration_s=10)], **run)
+    made = Run(scenarios=list(scenarios) or [Scenario(duration_s=10)], **run)
     return World((made,), warmup, change, policy or {})
 
 
@@ -261,13 +250,13 @@ EVENLY: dict[str, Any] = {
 """999.5 and 1,500 starts, so that no slot lies on the stages' edge: 999 in the first, 1,500 in the second."""
 
 
-def half(index: int = 0, starts: Sequence[float] | None = None, **run: Any) -> Once:
+def half(index: int = 0, starts: Sequence[float] | None = None, **run: Any) -> Run:
     """One of two generators of 200/s over 10 s: 100/s each. The second runs every other slot, 5 ms after the
     first one's, and began 3 ms later."""
     own = slots(100, 10) if starts is None else starts
     shifted = [s + (0.005 + 0.003) * index for s in own]
     scenario = Scenario(rate=200, duration_s=10, starts_s=shifted)
-    return Once(**{"scenarios": [scenario], "percent": 50.0, **run})
+    return Run(**{"scenarios": [scenario], "percent": 50.0, **run})
 
 
 PAIR = several(half(), half(1))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.builder import Scenario
+from tests.builder import Run, Scenario
 from tests.rules.cases import (
     CLOSED_DECLARED,
     HEALTHY,
@@ -16,7 +16,6 @@ from tests.rules.cases import (
     NO_POINTS,
     PAIR,
     Case,
-    Once,
     World,
     both,
     half,
@@ -29,11 +28,11 @@ from tests.rules.cases import (
 )
 
 
-def third(index: int, **run: Any) -> Once:
+def third(index: int, **run: Any) -> Run:
     """One of three of 300/s over 10 s; 99 VUs, 33 each."""
     starts = [s + 0.002 * index for s in slots(100, 10)]
     scenario = Scenario(rate=300, duration_s=10, starts_s=starts, max_vus=99, pre_allocated_vus=48, requests=0)
-    return Once(scenarios=[scenario], percent=33.33, **run)
+    return Run(scenarios=[scenario], percent=33.33, **run)
 
 
 def segments(*parts: str) -> World:
@@ -53,7 +52,7 @@ def skewed(by_s: float) -> World:
 def long_skewed(by_s: float, warmup: str = "0s") -> World:
     """Windows of 120 s: 1 % is 1.2 s, but more than 1 s is told anyway."""
     runs = [
-        Once(scenarios=[Scenario(rate=20, duration_s=120, requests=0, starts_s=[s + offset for s in slots(10, 120)])], percent=50.0)
+        Run(scenarios=[Scenario(rate=20, duration_s=120, requests=0, starts_s=[s + offset for s in slots(10, 120)])], percent=50.0)
         for offset in (0.0, 0.05 + by_s)
     ]  # fmt: skip
     return several(*runs, warmup=warmup)
@@ -98,7 +97,7 @@ def tagged(*ids: str) -> World:
     return world(*scenarios)
 
 
-WHOLE = several(Once(scenarios=[Scenario(duration_s=10)]), Once(scenarios=[Scenario(duration_s=10, starts_s=[s + 0.003 for s in slots(100, 10)])]))  # fmt: skip
+WHOLE = several(Run(scenarios=[Scenario(duration_s=10)]), Run(scenarios=[Scenario(duration_s=10, starts_s=[s + 0.003 for s in slots(100, 10)])]))  # fmt: skip
 UNTOLD = several(half(console=False), half(1, console=False))
 
 CASES = [

@@ -15,7 +15,7 @@ from auditor.engine.policy import load_policy
 from auditor.engine.rule import Findings, LoadedRule
 from auditor.evidence import Declared
 from auditor.ingest.bundle import read_run
-from tests.builder import Scenario
+from tests.builder import Run, Scenario
 from tests.conftest import outcomes
 from tests.rules.cases import (
     BANNER_ALONE,
@@ -28,7 +28,6 @@ from tests.rules.cases import (
     RULES,
     TORN,
     Case,
-    Once,
     World,
     always,
     both,
@@ -60,7 +59,7 @@ def ended(last_s: float, **run: Any) -> World:
 
 def lines_in_all(total: int, bad: int = 1) -> World:
     """Padded with gauges to so many lines, of which some cannot be read."""
-    run = Once(scenarios=[Scenario(duration_s=10, requests=0)])
+    run = Run(scenarios=[Scenario(duration_s=10, requests=0)])
     padding = [point("vus", 5.0 + i / 10_000, 3) for i in range(total - bad - len(run.lines()))]
     return world(Scenario(duration_s=10, requests=0), extra_lines=[*padding, *(bad * ["{broken"])])
 
@@ -232,7 +231,7 @@ def test_a_rule_that_breaks_leaves_the_verdict_open(broken: str, tmp_path: Path)
 
 
 def test_the_torn_file_is_torn(tmp_path: Path) -> None:
-    Once(gzip=True, scenarios=[Scenario(duration_s=1)]).write(tmp_path)
+    Run(gzip=True, scenarios=[Scenario(duration_s=1)]).write(tmp_path)
     torn_gzip(tmp_path)
     with pytest.raises(EOFError):
         gzip.decompress((tmp_path / "k6.json.gz").read_bytes())

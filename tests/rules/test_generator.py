@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.builder import Scenario
+from tests.builder import Run, Scenario
 from tests.rules.cases import (
     HEALTHY,
     NO_HOST,
@@ -15,7 +15,6 @@ from tests.rules.cases import (
     PAIR,
     Case,
     Change,
-    Once,
     World,
     edit,
     half,
@@ -54,7 +53,7 @@ def covered(missing: int) -> World:
 
 def step(seconds: int) -> World:
     """A sample only every so many seconds, over 44 s and beyond both its ends."""
-    run = Once(
+    run = Run(
         scenarios=[
             Scenario(rate=30, duration_s=44, requests=0),
             Scenario("late", rate=1, duration_s=1, start_time_s=60, requests=0),

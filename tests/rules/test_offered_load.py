@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builder import Answer, Scenario
+from tests.builder import Answer, Run, Scenario
 from tests.rules.cases import (
     CLOSED,
     CLOSED_DECLARED,
@@ -21,7 +21,6 @@ from tests.rules.cases import (
     NO_REQUESTS,
     PAIR,
     Case,
-    Once,
     World,
     always,
     closed,
@@ -93,7 +92,7 @@ ABORTED = (
     + 'error msg="thresholds on metrics x have been crossed; at least one has abortOnFail enabled, stopping test prematurely"\n'
 )
 LONG_PAIR = [
-    Once(
+    Run(
         scenarios=[
             Scenario(rate=80, duration_s=30, starts_s=[s + 0.003 * i for s in slots(40, 30)], requests=0)
         ],
