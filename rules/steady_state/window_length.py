@@ -55,6 +55,7 @@ RULE = Rule(
     ),
     references=("semantics §3",),
     consequence_of=("OL09",),
+    about=("test_duration",),
 )
 
 

@@ -92,7 +92,7 @@ def test_no_warmup_is_3(healthy: Path) -> None:
 
 
 def test_json_is_alone_on_stdout_and_follows_its_schema(healthy: Path, short: Path) -> None:
-    schema = json.loads((ROOT / "auditor" / "output" / "result_v1.schema.json").read_text())
+    schema = json.loads((ROOT / "auditor" / "present" / "result_v1.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     for folder, verdict in ((healthy, "VALID"), (short, "INVALID")):
         done = run("lint", folder, "--warmup", "5s", "--format", "json")

@@ -11,15 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from auditor.facts.quantiles import (
-    MINIMUM_N,
-    PERCENTILES,
-    cell,
-    identified,
-    interval_ranks,
-    percentile,
-    round_half_up,
-)
+from auditor.facts.quantiles import cell, identified, interval_ranks, percentile, round_half_up
+from auditor.fields import MINIMUM_N, PERCENTILES
 
 finite = st.floats(0, 1e6, allow_nan=False)
 
