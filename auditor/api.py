@@ -4,7 +4,8 @@ A rule is a Python file with a docstring (five fixed headings), ``RULE`` and ``c
 facts it needs in its annotations: ``cpu: GeneratorHosts`` is required (the rule is `unknown` without it),
 ``cpu: GeneratorHosts | None`` is optional. It yields `Finding`, `Unknown` and `NotApplicable`; yielding
 nothing is a pass. ``check_report(linted: LintedReport)``, beside or instead of ``check``, judges a report.
-Several alike rules may share a file: it names them in ``RULES``, and its docstring has {placeholders}.
+Several alike rules may share a file: it names them in ``RULES`` (each a `OneOfMany`), and its docstring has
+{placeholders}.
 """
 
 from auditor.engine.audit import SelfCheck
@@ -16,6 +17,7 @@ from auditor.engine.rule import (
     Limit,
     Limits,
     NotApplicable,
+    OneOfMany,
     Quantity,
     Rule,
     Scope,
@@ -102,6 +104,7 @@ __all__ = [
     "LintedReport",
     "LoadLost",
     "NotApplicable",
+    "OneOfMany",
     "Pauses",
     "Plan",
     "Population",

@@ -62,6 +62,12 @@ def test_the_recorded_failure_share_voids_what_it_must() -> None:
     assert states == ["ok", "ok", "not-identified", "not-identified", "not-identified"]
 
 
+def test_a_percentile_may_have_any_number_of_decimals() -> None:
+    # h = 0.9999 x 10,000 = 9,999 exactly: the tenth-thousandth of 10,001 in order may be the last finite one.
+    assert identified(0.9999, 10_001, 1)
+    assert not identified(0.9999, 10_001, 2)
+
+
 @pytest.mark.parametrize("name", list(MINIMUM_N))
 def test_minimum_n_is_where_a_two_sided_interval_begins(name: str) -> None:
     p = dict(PERCENTILES)[name]
