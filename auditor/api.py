@@ -4,10 +4,12 @@ A rule is a Python file with a docstring (five fixed headings), ``RULE`` and ``c
 facts it needs in its annotations: ``cpu: GeneratorHosts`` is required (the rule is `unknown` without it),
 ``cpu: GeneratorHosts | None`` is optional. It yields `Finding`, `Unknown` and `NotApplicable`; yielding
 nothing is a pass. ``check_report(linted: LintedReport)``, beside or instead of ``check``, judges a report.
+Several alike rules may share a file: it names them in ``RULES`` (each a `OneOfMany`), and its docstring has
+{placeholders}.
 """
 
 from auditor.engine.audit import SelfCheck
-from auditor.engine.header_rule import answered, answered_in_report
+from auditor.engine.header_rule import header_checks, header_rule, percentile_rules
 from auditor.engine.rule import (
     AT_SIGNOFF,
     Finding,
@@ -15,6 +17,7 @@ from auditor.engine.rule import (
     Limit,
     Limits,
     NotApplicable,
+    OneOfMany,
     Quantity,
     Rule,
     Scope,
@@ -41,10 +44,10 @@ from auditor.facts.host import GeneratorHosts, HostUse
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
-from auditor.facts.linted_report import LABEL_OF, PERCENTILE_FIELDS, LintedReport, RunBeside
+from auditor.facts.linted_report import LintedReport, RunBeside
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.protocols import Outcomes, Protocols
-from auditor.facts.quantiles import LABELS, MINIMUM_N, PERCENTILES, identified
+from auditor.facts.quantiles import identified
 from auditor.facts.requests import GeneratorRequests, Requests
 from auditor.facts.samples import Samples
 from auditor.facts.schedule import Schedule
@@ -54,13 +57,15 @@ from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate
 from auditor.facts.timeline import GeneratorEnd, KeyTimeline, Timeline
 from auditor.facts.vu_pools import VuPool, VuPools
 from auditor.facts.vutime import VuTime
+from auditor.fields import DECIDING, FIELDS, LABEL_OF, MINIMUM_N, PERCENTILE_FIELDS, PERCENTILES, SUMMARY_KEYS
 from auditor.samples.columns import REQUEST_SET, GeneratorSamples
 
 __all__ = [
     "AT_SIGNOFF",
+    "DECIDING",
+    "FIELDS",
     "FINE_STAMP_FIX",
     "ITERATION_EXECUTORS",
-    "LABELS",
     "LABEL_OF",
     "LOOPING_EXECUTORS",
     "MINIMUM_N",
@@ -68,6 +73,7 @@ __all__ = [
     "PERCENTILES",
     "PERCENTILE_FIELDS",
     "REQUEST_SET",
+    "SUMMARY_KEYS",
     "Account",
     "Accounting",
     "Cardinality",
@@ -102,6 +108,7 @@ __all__ = [
     "LintedReport",
     "LoadLost",
     "NotApplicable",
+    "OneOfMany",
     "Outcomes",
     "Pauses",
     "Plan",
@@ -128,15 +135,16 @@ __all__ = [
     "VuPool",
     "VuPools",
     "VuTime",
-    "answered",
-    "answered_in_report",
     "clock",
     "count",
     "evaluate_summary",
+    "header_checks",
+    "header_rule",
     "identified",
     "milliseconds",
     "per_second",
     "percent",
+    "percentile_rules",
     "require_fine_stamps",
     "seconds",
     "short_windows",

@@ -1,14 +1,57 @@
-"""The checks that HD01 to HD11 share: a field of the report's header must have an answer."""
+"""What the rules of the header's fields (HD01 to HD11) share: a field must have an answer."""
 
 from __future__ import annotations
 
-from auditor.engine.rule import Finding, Findings, Quantity
-from auditor.facts.header import Header
-from auditor.facts.linted_report import LABEL_OF, PERCENTILE_FIELDS, LintedReport
-from auditor.facts.store import Unknown
+import re
 
-MAY_BE_N_A = frozenset({"dropped_iterations", *PERCENTILE_FIELDS})
-"""Fields whose "n/a" is an answer, with its reason: an executor that cannot drop, too few samples."""
+from auditor.engine.rule import Check, Finding, Findings, OneOfMany, Quantity, Rule
+from auditor.facts.header import Header
+from auditor.facts.linted_report import LintedReport
+from auditor.facts.store import Unknown
+from auditor.fields import FIELD_OF, HOW_MANY
+
+
+def header_rule(name: str, slug: str = "") -> Rule:
+    """The metadata of the rule that demands a field of the header."""
+    field = FIELD_OF[name]
+    return Rule(
+        id=field.rule,
+        slug=slug or f"{re.sub(r'[^a-z0-9]+', '-', field.label.lower())}-field",
+        title=f"{field.label} is missing from the header",
+        severity="invalid",
+        since=field.since,
+        references=("report header",),
+        waivable=False,
+    )
+
+
+def header_checks(name: str) -> tuple[Check, Check]:
+    """Its checks, of a run and of a report."""
+
+    def check(header: Header) -> Findings:
+        return answered(header, name)
+
+    def check_report(linted: LintedReport) -> Findings:
+        return answered_in_report(linted, name)
+
+    return check, check_report
+
+
+def percentile_rules() -> tuple[OneOfMany, ...]:
+    """The rules that demand the percentiles of the header, with the words for their pages."""
+    rules = []
+    for field in FIELD_OF.values():
+        if field.percentile is None:
+            continue
+        words = {
+            "name": field.name,
+            "label": field.label,
+            "meaning": field.percentile.meaning,
+            "why": field.percentile.why,
+            "minimum_n": f"{field.percentile.minimum_n:,}",
+        }
+        rules.append(OneOfMany(header_rule(field.name), words, *header_checks(field.name)))
+    return tuple(rules)
 
 
 def answered(header: Header, name: str) -> Findings:
@@ -25,7 +68,7 @@ def answered_in_report(linted: LintedReport, name: str) -> Findings:
     "n/a" with a reason is an answer for drops and percentiles, "none" with a reason for the target.
     """
     found = linted.field(name)
-    label = LABEL_OF[name]
+    label, answers = FIELD_OF[name].label, FIELD_OF[name].answers
     where: tuple[str, ...] = ()
     if found is None:
         said = "it is nowhere in the report"
@@ -34,11 +77,7 @@ def answered_in_report(linted: LintedReport, name: str) -> Findings:
         match found.answer:
             case "value":
                 return
-            case "not-identified" if name in PERCENTILE_FIELDS:
-                return
-            case "n/a" if name in MAY_BE_N_A:
-                return
-            case "none" if name == "target_rate":
+            case "n/a" | "none" | "not-identified" if found.answer in answers:
                 return
             case "n/a" | "none" | "not-identified":
                 said = f"it says {found.raw[:80]!r}, and this field must have a number"
@@ -47,7 +86,7 @@ def answered_in_report(linted: LintedReport, name: str) -> Findings:
     yield Finding(
         message=f"{label}: {said}",
         fix=f"write the {label[:1].lower() + label[1:]} with its unit; "
-        "`k6-audit report RUN -o report.html` writes all eleven",
+        f"`k6-audit report RUN -o report.html` writes all {HOW_MANY}",
         observed=Quantity(None, "", found.raw[:60] or "blank" if found is not None else "absent"),
         limit=Quantity(None, "", "an answer"),
         evidence=where,

@@ -7,9 +7,12 @@ import importlib.util
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+from auditor import fields
 from auditor._resources import data_dir
-from auditor.engine.rule import HEADINGS, LoadedRule, Rule
+from auditor.engine.rule import HEADINGS, LoadedRule, OneOfMany, Rule
 from auditor.errors import AuditError
 
 _ID = re.compile(r"[A-Z]{2,4}\d{2,3}$")
@@ -39,8 +42,9 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
 
 
 def rules_digest(extra: Iterable[Path] = ()) -> str:
-    """SHA-256 over every rule file, by name and content: the same digest, the same rules."""
-    digest = hashlib.sha256()
+    """SHA-256 over every rule file, by name and content, and over the registry of the header's fields, of which
+    HD01 to HD11 are made: the same digest, the same rules."""
+    digest = hashlib.sha256(Path(fields.__file__).read_bytes())
     for folder in (data_dir("rules"), *extra):
         for path in sorted(folder.rglob("*.py")):
             digest.update(f"{path.relative_to(folder.parent)}\0".encode())
@@ -50,10 +54,11 @@ def rules_digest(extra: Iterable[Path] = ()) -> str:
 
 def _folder(folder: Path, *, own: bool) -> list[LoadedRule]:
     files = sorted(p for p in folder.rglob("*.py") if not p.name.startswith("_"))
-    return [_load(path, str(path.relative_to(folder.parent)), own=own) for path in files]
+    return [rule for path in files for rule in _load(path, str(path.relative_to(folder.parent)), own=own)]
 
 
-def _load(path: Path, label: str, *, own: bool) -> LoadedRule:
+def _load(path: Path, label: str, *, own: bool) -> list[LoadedRule]:
+    """The rule of a file, or the several alike ones that it names in ``RULES``."""
     spec = importlib.util.spec_from_file_location(f"k6_audit_rule_{path.parent.name}_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise AuditError("not a Python file", where=label)
@@ -62,15 +67,34 @@ def _load(path: Path, label: str, *, own: bool) -> LoadedRule:
         spec.loader.exec_module(module)
     except Exception as error:
         raise AuditError(f"the rule cannot be loaded: {error!r}", where=label) from error
+    several = getattr(module, "RULES", None)
+    if isinstance(several, tuple) and several and all(isinstance(one, OneOfMany) for one in several):
+        return [
+            _rule(o.meta, o.check, o.check_report, _page(module, o, label), label, own=own) for o in several
+        ]
     meta, check = getattr(module, "RULE", None), getattr(module, "check", None)
     check_report = getattr(module, "check_report", None)
+    return [_rule(meta, check, check_report, module.__doc__ or "", label, own=own)]
+
+
+def _page(module: ModuleType, one: OneOfMany, label: str) -> str:
+    try:
+        return (module.__doc__ or "").format_map(one.words)
+    except (KeyError, IndexError, ValueError) as error:
+        raise AuditError(
+            f"its docstring has a placeholder that {one.meta.id} has no words for: {error}",
+            where=label,
+        ) from error
+
+
+def _rule(meta: object, check: Any, check_report: Any, doc: str, label: str, *, own: bool) -> LoadedRule:
     if not isinstance(meta, Rule) or not (callable(check) or callable(check_report)):
         raise AuditError(
             "a rule file needs RULE and check", where=label, fix="see `k6-audit rule OL01` and rules/"
         )
     if not _ID.match(meta.id):
         raise AuditError(f"{meta.id!r} is no rule id (two capitals, two digits)", where=label)
-    return LoadedRule(meta, check, sections(module.__doc__ or "", label), label, own, check_report)
+    return LoadedRule(meta, check, sections(doc, label), label, own, check_report)
 
 
 def sections(doc: str, where: str) -> Mapping[str, str]:

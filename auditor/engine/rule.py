@@ -89,6 +89,8 @@ class Rule:
     waivable: bool = True
     raises: bool = False
     """Whether single findings of a base warning may be raised to "invalid"."""
+    about: tuple[str, ...] = ()
+    """Machine names of header fields beside which a report points at this rule when it fails."""
 
     @property
     def may_invalidate(self) -> bool:
@@ -165,6 +167,17 @@ class LoadedRule:
     path: str
     own: bool = False
     """Whether it comes from --rules DIR, not from the package."""
+    check_report: Check | None = None
+
+
+@dataclass(frozen=True)
+class OneOfMany:
+    """One of several alike rules of one file, which names them all in ``RULES``. Each has its own page: the
+    file's docstring with ``words`` in the places of its {placeholders}."""
+
+    meta: Rule
+    words: Mapping[str, str]
+    check: Check | None
     check_report: Check | None = None
 
 

@@ -1,15 +1,14 @@
-"""The eleven fields that every report starts with (docs/report.md): over the whole run and per scenario.
+"""The fields that every report starts with (docs/report.md): over the whole run and per scenario.
 
 A field whose evidence is absent is "missing" with the reason; "n/a" is allowed only where it is an answer.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from auditor.evidence import LOOPING_EXECUTORS, Declared
 from auditor.facts.accounting import Accounting, total
@@ -17,23 +16,11 @@ from auditor.facts.host import GeneratorHosts
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
 from auditor.facts.plan import KeyPlan, Plan
-from auditor.facts.quantiles import LABELS, MINIMUM_N, PERCENTILES, Cell
+from auditor.facts.quantiles import Cell
 from auditor.facts.schedule import Schedule
 from auditor.facts.store import FactStore, Unknown, provides
 from auditor.facts.timeline import KeyTimeline, Timeline, union_s
-
-Status = Literal["ok", "n/a", "not-identified", "missing"]
-
-FIELDS: tuple[tuple[str, str, str], ...] = (
-    ("target_rate", "Target rate", "/s"),
-    ("achieved_rate", "Achieved rate", "/s"),
-    ("dropped_iterations", "Dropped iterations", "iterations"),
-    ("generator_cpu", "Generator CPU", "%"),
-    ("test_duration", "Test duration", "s"),
-    ("warmup_excluded", "Warm-up excluded", "s"),
-    *((name, label, "ms") for name, label in LABELS.items()),
-)
-"""Machine name, label, unit, in the order of the header."""
+from auditor.fields import FIELDS, MINIMUM_N, Status
 
 
 @dataclass(frozen=True)
@@ -79,23 +66,22 @@ def _measured(store: FactStore, plan: Plan) -> list[str]:
 def _fields(
     store: FactStore, plan: Plan, declared: Declared, scenario: str | None
 ) -> Mapping[str, HeaderField]:
-    makers: tuple[Callable[[], _Made], ...] = (
-        lambda: _target(store, plan, declared, scenario),
-        lambda: _achieved(store, plan, scenario),
-        lambda: _dropped(store, plan, scenario),
-        lambda: _cpu(store.get(GeneratorHosts)),
-        lambda: _duration(store, plan, scenario),
-        lambda: _warmup(declared),
-        *(functools.partial(_percentile, store, name, scenario) for name, _ in PERCENTILES),
-    )
+    makers: dict[str, Callable[[], _Made]] = {
+        "target_rate": lambda: _target(store, plan, declared, scenario),
+        "achieved_rate": lambda: _achieved(store, plan, scenario),
+        "dropped_iterations": lambda: _dropped(store, plan, scenario),
+        "generator_cpu": lambda: _cpu(store.get(GeneratorHosts)),
+        "test_duration": lambda: _duration(store, plan, scenario),
+        "warmup_excluded": lambda: _warmup(declared),
+    }
     found: dict[str, HeaderField] = {}
-    for (name, label, unit), make in zip(FIELDS, makers, strict=True):
+    for one in FIELDS:
         try:
-            made = make()
+            made = _percentile(store, one.name, scenario) if one.percentile is not None else makers[one.name]()
         except Unknown as unknown:
             made = _Made("missing", reason=unknown.reason, fix=unknown.fix)
-        found[name] = HeaderField(
-            name, label, unit, made.status, made.value, made.reason, made.fix, made.detail
+        found[one.name] = HeaderField(
+            one.name, one.label, one.unit, made.status, made.value, made.reason, made.fix, made.detail
         )
     return found
 

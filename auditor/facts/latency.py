@@ -19,21 +19,12 @@ from auditor.facts.accounting import Accounting
 from auditor.facts.count_sources import CountSources
 from auditor.facts.keys import Key
 from auditor.facts.plan import Plan
-from auditor.facts.quantiles import (
-    LABELS,
-    MINIMUM_N,
-    PERCENTILES,
-    Cell,
-    cell,
-    identified,
-    round_half_up,
-)
+from auditor.facts.quantiles import Cell, cell, identified, round_half_up
 from auditor.facts.requests import HTTP, NS_PER_MS, Requests
 from auditor.facts.store import FactStore, Unknown, provides
 from auditor.facts.timeline import Timeline
+from auditor.fields import LABEL_OF, MINIMUM_N, PERCENTILES, SUMMARY_KEYS
 from auditor.samples.reduce import Floats
-
-_SUMMARY_KEYS = {"p50": "med", "p90": "p(90)", "p95": "p(95)", "p99": "p(99)", "p999": "p(99.9)"}
 
 
 @dataclass(frozen=True)
@@ -61,7 +52,7 @@ class SummaryTotals:
         value = self.sent_ms.get(name)
         if value is None:
             raise Unknown(
-                f"{self.path} has no {LABELS[name]}",
+                f"{self.path} has no {LABEL_OF[name]}",
                 "keep the points (--out json=k6.json.gz), or add it to summaryTrendStats",
             )
         if not identified(p, n, censored):
@@ -253,7 +244,7 @@ def _population_of_summary(
 
 
 def _quantiles(summary: Summary, metric: str) -> dict[str, float]:
-    found = {name: summary.value(metric, key) for name, key in {**_SUMMARY_KEYS, "max": "max"}.items()}
+    found = {name: summary.value(metric, key) for name, key in {**SUMMARY_KEYS, "max": "max"}.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 

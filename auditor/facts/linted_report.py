@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from auditor.evidence import ReportedField, ReportEvidence, Source
-from auditor.facts.header import FIELDS, HeaderField
-from auditor.facts.quantiles import PERCENTILES
-
-PERCENTILE_FIELDS = tuple(name for name, _ in PERCENTILES)
+from auditor.facts.header import HeaderField
+from auditor.fields import PERCENTILE_FIELDS
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,3 @@ class LintedReport:
         if self.report.embedded is not None:
             return str(self.report.embedded.get("verdict", ""))
         return self.report.verdict
-
-
-LABEL_OF = {name: label for name, label, _ in FIELDS}

@@ -10,28 +10,15 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from auditor.fields import CONFIDENCE, MINIMUM_N, PERCENTILES
+
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-PERCENTILES: tuple[tuple[str, float], ...] = (
-    ("p50", 0.50),
-    ("p90", 0.90),
-    ("p95", 0.95),
-    ("p99", 0.99),
-    ("p999", 0.999),
-)
-"""The header's percentiles: machine name and p."""
-
-LABELS = {"p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99", "p999": "p99.9"}
-
-MINIMUM_N = {"p50": 6, "p90": 36, "p95": 72, "p99": 368, "p999": 3688}
-"""Smallest n at which a two-sided 95 % interval from order statistics exists."""
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -57,8 +44,7 @@ def identified(p: float, n: int, n_censored: int) -> bool:
     """
     if n <= 0 or n_censored >= n:
         return False
-    numerator = round(p * 1000) * (n - 1)  # p has at most three decimals
-    return -(-numerator // 1000) <= n - n_censored - 1
+    return math.ceil(Fraction(str(p)) * (n - 1)) <= n - n_censored - 1
 
 
 def percentile(ordered: npt.NDArray[np.float64], p: float, n: int) -> float:

@@ -21,6 +21,7 @@ from auditor.facts.requests import NS_PER_MS, Requests
 from auditor.facts.stalls import Stalls
 from auditor.facts.store import FactStore, Unknown
 from auditor.facts.timeline import Timeline
+from auditor.fields import CHARTED, LABEL_OF, PERCENTILES
 from auditor.present.series import (
     NS_PER_S,
     Floats,
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 
 MOST_BUCKETS = 86_400
 """A run is counted second by second up to a day; stamps that lie further apart get wider buckets."""
-SHARES = (0.50, 0.95, 0.99)
-TABLE_SHARES = (("p50", 0.5), ("p75", 0.75), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999))
+CHARTED_SHARES = tuple(p for name, p in PERCENTILES if name in CHARTED)
+TABLE_SHARES = {0.75: "p75", **{p: LABEL_OF[name] for name, p in PERCENTILES}}
+"""Points of the percentile curve that its table gives: those of the header, and the upper quartile."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def due(schedule: Schedule, at_s: Floats) -> Floats:
 
 
 def latency(facts: FactStore) -> dict[str, Any]:
-    """p50, p95 and p99 of what was sent, by the start of the request; with the stalls."""
+    """Percentiles of what was sent, by the start of the request; with the stalls."""
     axis, requests = clock(facts), facts.get(Requests)
     start, value = [], []
     for own in requests.by_generator.values():
@@ -169,19 +171,18 @@ def latency(facts: FactStore) -> dict[str, Any]:
     width = bucket_s(axis.until_s, len(at))
     buckets = math.ceil(axis.until_s / width)
     bucket = np.clip((at // width).astype(np.int64), 0, buckets - 1)
-    found = bucket_percentiles(bucket, ms, buckets, SHARES)
+    found = bucket_percentiles(bucket, ms, buckets, CHARTED_SHARES)
     middle = (np.arange(buckets) + 0.5) * width
     counts = np.bincount(bucket, minlength=buckets).astype(np.float64)
-    names = ["p50", "p95", "p99"]
     return {
         "metric": requests.metric,
         "bucket_s": width,
         "until_s": axis.until_s,
         "warmup_until_s": axis.warmup_until_s,
-        "series": {name: as_series(middle, one) for name, one in zip(names, found, strict=True)},
+        "series": {name: as_series(middle, one) for name, one in zip(CHARTED, found, strict=True)},
         "stalls": _stall_spans(facts, axis),
-        "columns": ["from (s)", "requests", *(f"{name} (ms)" for name in names)],
-        "rows": rows([middle - width / 2, counts, *found], worst=4),
+        "columns": ["from (s)", "requests", *(f"{LABEL_OF[name]} (ms)" for name in CHARTED)],
+        "rows": rows([middle - width / 2, counts, *found], worst=1 + len(CHARTED)),
     }
 
 
@@ -208,7 +209,7 @@ def percentiles(facts: FactStore) -> dict[str, Any]:
         if pooled.censored:
             known_share = max(len(pooled.successful_ms) - 1, 0) / max(pooled.offered - 1, 1)
     table: list[list[Any]] = []
-    for label, share in TABLE_SHARES:
+    for share, label in sorted(TABLE_SHARES.items()):
         table.append([label, *(_quantile(*populations[name], share) for name in curves)])
     return {
         "n": {name: n for name, (_, n) in populations.items()},

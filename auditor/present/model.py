@@ -49,6 +49,7 @@ def model(audit: Audit) -> dict[str, Any]:
         "figures": {name: _or_why_not(make, audit.facts) for name, make in FIGURES.items()},
         "tables": {name: _or_why_not(make, audit.facts) for name, make in TABLES.items()},
         "limits": _limits(audit),
+        "about": _about(audit),
     }
     return dict(json.loads(json.dumps(found, allow_nan=False)))
 
@@ -86,6 +87,15 @@ def _utc(ns: int | None) -> str | None:
     except (OverflowError, ValueError, OSError):
         return None
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _about(audit: Audit) -> dict[str, list[str]]:
+    """Header field -> ids of the rules whose failure it shows; the reader finds the finding by its id."""
+    found: dict[str, list[str]] = {}
+    for result in audit.results:
+        for name in result.rule.meta.about:
+            found.setdefault(name, []).append(result.id)
+    return found
 
 
 def _limits(audit: Audit) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from auditor.fields import CHARTED, LABEL_OF, SCENARIO_COLUMNS
 from auditor.present.view import PARTS, Account, header_field
 from auditor.present.words import duration, ms, value_words
 
@@ -83,9 +84,6 @@ def _sheet(
     return Sheet(id_, title, tuple(columns), found, notes, _why_not(table) or empty)
 
 
-_SCENARIO_FIELDS = ("target_rate", "achieved_rate", "dropped_iterations", "p50", "p95", "p99", "p999")
-
-
 def _scenarios(model: Mapping[str, Any]) -> Sheet:
     plans = {row["scenario"]: row for row in model["tables"]["scenarios"].get("rows", ())}
     headers = {name: one["header"] for name, one in model["result"]["scenarios"].items()}
@@ -94,9 +92,9 @@ def _scenarios(model: Mapping[str, Any]) -> Sheet:
         plan, fields = plans.get(name, {}), headers.get(name)
         executor = plan.get("executor") or "not known"
         cells = (
-            [_cell(f, fields[f]) for f in _SCENARIO_FIELDS]
+            [_cell(f, fields[f]) if f in fields else MISSING for f in SCENARIO_COLUMNS]
             if fields is not None
-            else [MISSING] * len(_SCENARIO_FIELDS)
+            else [MISSING] * len(SCENARIO_COLUMNS)
         )
         rows.append(
             [
@@ -107,9 +105,7 @@ def _scenarios(model: Mapping[str, Any]) -> Sheet:
             ]
         )
     columns = [Column("Scenario", code=True), Column("Executor"), Column("VUs at most", numeric=True)]
-    columns += [
-        Column(label, numeric=True) for label in ("Target", "Achieved", "Dropped", "p50", "p95", "p99", "p99.9")
-    ]
+    columns += [Column(label, numeric=True) for label in SCENARIO_COLUMNS.values()]
     note = "≥: not identified, at least this" if any("≥" in cell for row in rows for cell in row) else ""
     return Sheet("scenarios", "Scenarios", tuple(columns), rows, note, "No scenario is known.")
 
@@ -142,14 +138,14 @@ def _names(model: Mapping[str, Any]) -> Sheet:
             _number(r["requests"]),
             _number(r["failed"]),
             _percent(share, 2),
-            *(_ms(r[p]) for p in ("p50", "p95", "p99", "max")),
+            *(_ms(r.get(p)) for p in (*CHARTED, "max")),
         ]
 
     columns = [
         Column("Request name", code=True),
         *(
             Column(label, numeric=True)
-            for label in ("Requests", "Failed", "Failed share", "p50", "p95", "p99", "Max")
+            for label in ("Requests", "Failed", "Failed share", *(LABEL_OF[p] for p in CHARTED), "Max")
         ),
     ]
     note = "of what was sent in the measurement window; – where the samples are too few for the percentile"

@@ -17,6 +17,7 @@ from auditor.facts.samples import Samples
 from auditor.facts.stalls import Pauses, Stalls
 from auditor.facts.thresholds import Thresholds
 from auditor.facts.timeline import Timeline
+from auditor.fields import CHARTED
 
 if TYPE_CHECKING:
     from auditor.facts.keys import Key
@@ -85,7 +86,7 @@ def names(facts: FactStore) -> Table:
     for i in ranked[:MOST]:
         mine = value[first[i] : first[i + 1]]
         row = {"name": _short(known[i]), "requests": int(counts[i]), "failed": int(bad[i])}
-        for name in ("p50", "p95", "p99"):
+        for name in CHARTED:
             row[name] = cell(mine, name).value
         rows.append({**row, "max": float(mine[-1])})
     return {"rows": rows, "more": max(len(ranked) - MOST, 0)}

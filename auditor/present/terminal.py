@@ -11,6 +11,7 @@ from rich.text import Text
 
 from auditor.engine.rule import AT_SIGNOFF
 from auditor.facts.accounting import total
+from auditor.fields import LABEL_OF, SCENARIO_COLUMNS
 from auditor.present.words import detail_words, plain, value_words
 
 if TYPE_CHECKING:
@@ -89,12 +90,11 @@ def _scenarios(audit: Audit, console: Console) -> None:
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("scenario")
-    names = ("target_rate", "achieved_rate", "dropped_iterations", "p50", "p95", "p99", "p999")
-    first = next(iter(audit.header.by_scenario.values()))
-    for name in names:
-        table.add_column(first[name].label, justify="right")
+    for name in SCENARIO_COLUMNS:
+        table.add_column(LABEL_OF[name], justify="right")
     for scenario, fields in audit.header.by_scenario.items():
-        table.add_row(Text(plain(scenario, 40)), *(Text(plain(value_words(fields[n]), 40)) for n in names))
+        cells = (plain(value_words(fields[name]), 40) for name in SCENARIO_COLUMNS)
+        table.add_row(Text(plain(scenario, 40)), *map(Text, cells))
     console.print(table)
 
 

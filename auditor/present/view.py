@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from auditor.facts.header import FIELDS, HeaderField
+from auditor.facts.header import HeaderField
+from auditor.fields import FIELD_OF
 from auditor.present.words import detail_words, ms, value_words
 
 if TYPE_CHECKING:
@@ -25,16 +26,6 @@ PARTS = (
     ("in_flight_at_end", "in flight at the end"),
 )
 """What every planned start became: key of the accounting, and its word."""
-
-_ABOUT = {
-    "target_rate": ("OL05", "WM01"),
-    "achieved_rate": ("OL01", "OL02", "OL03"),
-    "dropped_iterations": ("SD01", "SD02", "SD04", "SD06"),
-    "generator_cpu": ("GH01", "GH02", "GH03", "GH04"),
-    "test_duration": ("EV01", "OL09", "SS08"),
-    "warmup_excluded": ("SS01", "SS03", "SS06"),
-}
-"""Rules whose failure a field of the header shows; the reader finds the finding by its id."""
 
 
 @dataclass(frozen=True)
@@ -140,15 +131,17 @@ def _lower(title: str) -> str:
 
 
 def header(model: Mapping[str, Any]) -> list[Row]:
-    """The eleven fields, in their fixed order."""
+    """The fields, in their fixed order; an older result may have fewer."""
     failed = {r["id"]: r["severity"] for r in model["result"]["rules"] if r["outcome"] == "fail"}
     raw = model["result"]["header"]
-    return [_row(name, raw[name], failed) for name, _, _ in FIELDS]
+    about = model.get("about", {})
+    return [_row(name, raw[name], failed, about.get(name, ())) for name in FIELD_OF if name in raw]
 
 
-def _row(name: str, raw: Mapping[str, Any], failed: Mapping[str, str]) -> Row:
+def _row(name: str, raw: Mapping[str, Any], failed: Mapping[str, str], about: Sequence[str]) -> Row:
+    """One field; ``about`` are the rules whose failure it shows."""
     field = header_field(name, raw)
-    rules = tuple(r for r in _ABOUT.get(name, ()) if failed.get(r) in ("invalid", "warning"))
+    rules = tuple(r for r in about if failed.get(r) in ("invalid", "warning"))
     flag = min((failed[r] for r in rules), key=_ORDER.__getitem__, default="")
     value, why = _value(field)
     common: dict[str, Any] = {
@@ -161,7 +154,7 @@ def _row(name: str, raw: Mapping[str, Any], failed: Mapping[str, str]) -> Row:
         "rules": rules,
         "flag": flag,
     }
-    if field.unit != "ms":
+    if FIELD_OF[name].percentile is None:
         return Row(**common, detail=why or detail_words(field))
     detail = field.detail
     interval, successful = detail.get("interval"), detail.get("of_successful")

@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from auditor.fields import FIELD_OF
+
 if TYPE_CHECKING:
     from auditor.facts.header import HeaderField
 
@@ -52,21 +54,24 @@ def value_words(field: HeaderField) -> str:
         least = field.detail.get("at_least")
         return f"≥ {ms(least)}, not identified" if least is not None else "not identified"
     assert field.value is not None
-    match field.unit:
-        case "/s":
+    match FIELD_OF[field.name].kind:
+        case "rate":
             return rate(field.value)
-        case "ms":
+        case "percentile":
             return ms(field.value)
-        case "s":
+        case "duration":
             return duration(field.value)
-        case "%":
+        case "share":
             return f"{field.value:.1f} %"
-    return f"{field.value:,.0f}"
+        case "count":
+            return f"{field.value:,.0f}"
 
 
 def detail_words(field: HeaderField) -> str:
     """What stands beside the value."""
-    parts = [part for part in _DETAILS.get(field.name, _percentile_detail)(field) if part]
+    is_percentile = FIELD_OF[field.name].percentile is not None
+    words_of = _percentile_detail if is_percentile else _DETAILS.get(field.name, _no_detail)
+    parts = [part for part in words_of(field) if part]
     return ", ".join(parts)
 
 
@@ -137,5 +142,4 @@ _DETAILS = {
     "dropped_iterations": _dropped_detail,
     "generator_cpu": _cpu_detail,
     "test_duration": _duration_detail,
-    "warmup_excluded": _no_detail,
 }

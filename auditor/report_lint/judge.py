@@ -12,11 +12,12 @@ from auditor.engine.audit import Audit, is_selected, link, run_rule, waive
 from auditor.engine.policy import Policy
 from auditor.engine.rule import LoadedRule, RuleResult
 from auditor.evidence import Declared, Evidence, ReportedField, ReportEvidence
-from auditor.facts.header import FIELDS, Header
+from auditor.facts.header import Header
 from auditor.facts.latency import Latency
-from auditor.facts.linted_report import PERCENTILE_FIELDS, LintedReport, RunBeside
+from auditor.facts.linted_report import LintedReport, RunBeside
 from auditor.facts.samples import Samples
 from auditor.facts.store import FactStore
+from auditor.fields import FIELDS, PERCENTILE_FIELDS
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class ReportAudit:
 
     def missing(self) -> list[str]:
         """Names of the fields that are absent or hold no answer."""
-        return [name for name, _, _ in FIELDS if not _answered(self.report.fields.get(name))]
+        return [one.name for one in FIELDS if not _answered(self.report.fields.get(one.name))]
 
     def failed(self, *severities: str) -> list[RuleResult]:
         return [r for r in self.results if r.outcome == "fail" and r.severity in severities]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from auditor.facts.linted_report import LABEL_OF
+from auditor.fields import LABEL_OF
 from auditor.present.json_v1 import finding_json, finite, rule_json
 from auditor.present.terminal import findings, open_questions
 from auditor.present.words import plain

@@ -32,7 +32,8 @@ import math
 from fractions import Fraction
 
 from auditor.api import (
-    LABELS,
+    DECIDING,
+    LABEL_OF,
     MINIMUM_N,
     PERCENTILES,
     CountSources,
@@ -120,8 +121,8 @@ def _of_protocol(outcomes: Outcomes, files: tuple[str, ...]) -> Findings:
     name = next((name for name, p in PERCENTILES if failed > _budget(p, n)), None)
     if not failed or name is None:
         return
-    is_invalid = name != "p999"
-    allowed = _budget(dict(PERCENTILES)["p99" if is_invalid else "p999"], n)
+    is_invalid = name in DECIDING
+    allowed = _budget(dict(PERCENTILES)[DECIDING[-1] if is_invalid else name], n)
     statuses = ", ".join(
         f"{count:,} × status {status or '(none)'}" for status, count in list(outcomes.statuses.items())[:3]
     )
@@ -164,9 +165,9 @@ def _budget(p: float, n: int) -> int:
 def _finding(scenario: str, population: Population, name: str, files: tuple[str, ...], causes: str) -> Finding:
     n, censored = _demand(population)
     failed = population.failed
-    void = [LABELS[other] for other, q in PERCENTILES if q >= dict(PERCENTILES)[name]]
-    is_invalid = name != "p999"
-    target = "p99" if is_invalid else "p999"
+    void = [LABEL_OF[other] for other, q in PERCENTILES if q >= dict(PERCENTILES)[name]]
+    is_invalid = name in DECIDING
+    target = DECIDING[-1] if is_invalid else name
     others = censored - failed
     more = f"; with {others:,} dropped or cut off, {censored / n * 100:.2f} % have no latency" if others else ""
     kind = "offered" if population.kind == "offered" else "sent"
@@ -176,7 +177,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
             f"({failed / n * 100:.2f} %{more}): {_listed(void)} cannot be known{causes}"
         ),
         fix=(
-            f"for {LABELS[target]} at most {_budget(dict(PERCENTILES)[target], n):,} of {n:,} may be without "
+            f"for {LABEL_OF[target]} at most {_budget(dict(PERCENTILES)[target], n):,} of {n:,} may be without "
             "a latency: fix the cause of the failures, or report their share as the result"
         ),
         observed=percent(censored / n),

@@ -49,6 +49,7 @@ RULE = Rule(
     references=("semantics §1", "semantics §3"),
     consequence_of=("EV12",),
     waivable=False,
+    about=("test_duration",),
 )
 AGAIN = "run the test to its end, copy the points file after k6 has ended, and audit that run"
 

@@ -31,6 +31,7 @@ RULE = Rule(
     since="0.1",
     limits=(Limit("uncovered", 0, "generators", "own: one generator in the dark is enough"),),
     references=("semantics §7",),
+    about=("generator_cpu",),
 )
 
 

@@ -58,6 +58,7 @@ RULE = Rule(
     ),
     references=("semantics §7", "grafana/k6#1303"),
     consequence_of=("GH03",),
+    about=("generator_cpu",),
 )
 
 

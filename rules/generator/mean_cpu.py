@@ -31,6 +31,7 @@ RULE = Rule(
     limits=(Limit("mean", 60, "% CPU", "the plan line: above it peaks have no room"),),
     references=("semantics §7",),
     consequence_of=("GH03",),
+    about=("generator_cpu",),
 )
 
 

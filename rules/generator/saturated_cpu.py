@@ -48,6 +48,7 @@ RULE = Rule(
         Limit("aim", 60, "% CPU", "the plan line of GH02, for the cores to use instead"),
     ),
     references=("semantics §7",),
+    about=("generator_cpu",),
 )
 
 

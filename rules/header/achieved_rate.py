@@ -20,22 +20,7 @@ When it is wrong
     About a run it never fails. Whether the rate was the planned one is another question (OL01).
 """
 
-from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
+from auditor.api import header_checks, header_rule
 
-RULE = Rule(
-    id="HD02",
-    slug="achieved-rate-field",
-    title="Achieved rate is missing from the header",
-    severity="invalid",
-    since="0.1",
-    references=("report header",),
-    waivable=False,
-)
-
-
-def check(header: Header) -> Findings:
-    return answered(header, "achieved_rate")
-
-
-def check_report(linted: LintedReport) -> Findings:
-    return answered_in_report(linted, "achieved_rate")
+RULE = header_rule("achieved_rate")
+check, check_report = header_checks("achieved_rate")

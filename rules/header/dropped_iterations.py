@@ -20,22 +20,7 @@ When it is wrong
     About a run it never fails. A run that k6 itself ended early leaves this open even if it had no drop.
 """
 
-from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
+from auditor.api import header_checks, header_rule
 
-RULE = Rule(
-    id="HD03",
-    slug="dropped-iterations-field",
-    title="Dropped iterations is missing from the header",
-    severity="invalid",
-    since="0.1",
-    references=("report header",),
-    waivable=False,
-)
-
-
-def check(header: Header) -> Findings:
-    return answered(header, "dropped_iterations")
-
-
-def check_report(linted: LintedReport) -> Findings:
-    return answered_in_report(linted, "dropped_iterations")
+RULE = header_rule("dropped_iterations")
+check, check_report = header_checks("dropped_iterations")

@@ -20,22 +20,7 @@ When it is wrong
     About a run it never fails. A container's own CPU is no evidence about the machine it shares.
 """
 
-from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
+from auditor.api import header_checks, header_rule
 
-RULE = Rule(
-    id="HD04",
-    slug="generator-cpu-field",
-    title="Generator CPU is missing from the header",
-    severity="invalid",
-    since="0.1",
-    references=("report header",),
-    waivable=False,
-)
-
-
-def check(header: Header) -> Findings:
-    return answered(header, "generator_cpu")
-
-
-def check_report(linted: LintedReport) -> Findings:
-    return answered_in_report(linted, "generator_cpu")
+RULE = header_rule("generator_cpu")
+check, check_report = header_checks("generator_cpu")

@@ -21,22 +21,7 @@ When it is wrong
     About a run it never fails: without evidence the field is open, and so is the verdict.
 """
 
-from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
+from auditor.api import header_checks, header_rule
 
-RULE = Rule(
-    id="HD01",
-    slug="target-rate",
-    title="Target rate is missing from the header",
-    severity="invalid",
-    since="0.1",
-    references=("report header",),
-    waivable=False,
-)
-
-
-def check(header: Header) -> Findings:
-    return answered(header, "target_rate")
-
-
-def check_report(linted: LintedReport) -> Findings:
-    return answered_in_report(linted, "target_rate")
+RULE = header_rule("target_rate", slug="target-rate")
+check, check_report = header_checks("target_rate")

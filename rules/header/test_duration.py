@@ -18,22 +18,7 @@ When it is wrong
     About a run it never fails. Whether the window is long enough is another question (SS08).
 """
 
-from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
+from auditor.api import header_checks, header_rule
 
-RULE = Rule(
-    id="HD05",
-    slug="test-duration-field",
-    title="Test duration is missing from the header",
-    severity="invalid",
-    since="0.1",
-    references=("report header",),
-    waivable=False,
-)
-
-
-def check(header: Header) -> Findings:
-    return answered(header, "test_duration")
-
-
-def check_report(linted: LintedReport) -> Findings:
-    return answered_in_report(linted, "test_duration")
+RULE = header_rule("test_duration")
+check, check_report = header_checks("test_duration")

@@ -17,7 +17,7 @@ When it is wrong
     If the unit stands in a sentence elsewhere in the report.
 """
 
-from auditor.api import LABEL_OF, Finding, Findings, LintedReport, Quantity, Rule
+from auditor.api import FIELDS, Finding, Findings, LintedReport, Quantity, Rule
 
 RULE = Rule(
     id="HD12",
@@ -28,24 +28,12 @@ RULE = Rule(
     references=("report header",),
 )
 
-WANTED = {
-    "target_rate": "/s",
-    "achieved_rate": "/s",
-    "generator_cpu": "%",
-    "test_duration": "s",
-    "warmup_excluded": "s",
-    "p50": "ms",
-    "p90": "ms",
-    "p95": "ms",
-    "p99": "ms",
-    "p999": "ms",
-}
-
 
 def check_report(linted: LintedReport) -> Findings:
-    for name, unit in WANTED.items():
+    for field in FIELDS:
+        name, unit = field.name, field.unit
         found = linted.field(name)
-        if found is None or linted.number(name) is None:
+        if field.kind == "count" or found is None or linted.number(name) is None:
             continue
         ambiguous = unit == "ms" and found.unit == "m"
         if found.unit and not ambiguous:
@@ -53,7 +41,7 @@ def check_report(linted: LintedReport) -> Findings:
         if name == "warmup_excluded" and found.value == 0:
             continue  # nothing is nothing in any unit
         yield Finding(
-            message=f"{LABEL_OF[name]} is {found.raw[:60]!r}"
+            message=f"{field.label} is {found.raw[:60]!r}"
             + (": minutes, or milliseconds?" if ambiguous else ", without a unit"),
             fix=f"write it with its unit ({unit})",
             observed=Quantity(found.value, found.unit, found.raw[:60]),

@@ -20,22 +20,7 @@ When it is wrong
     (SS03, SS06).
 """
 
-from auditor.api import Findings, Header, LintedReport, Rule, answered, answered_in_report
+from auditor.api import header_checks, header_rule
 
-RULE = Rule(
-    id="HD06",
-    slug="warm-up-field",
-    title="Warm-up excluded is missing from the header",
-    severity="invalid",
-    since="0.1",
-    references=("report header",),
-    waivable=False,
-)
-
-
-def check(header: Header) -> Findings:
-    return answered(header, "warmup_excluded")
-
-
-def check_report(linted: LintedReport) -> Findings:
-    return answered_in_report(linted, "warmup_excluded")
+RULE = header_rule("warmup_excluded", slug="warm-up-field")
+check, check_report = header_checks("warmup_excluded")

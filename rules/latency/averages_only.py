@@ -17,7 +17,7 @@ When it is wrong
     If the percentiles are a picture.
 """
 
-from auditor.api import Finding, Findings, LintedReport, NotApplicable, Quantity, Rule
+from auditor.api import SUMMARY_KEYS, Finding, Findings, LintedReport, NotApplicable, Quantity, Rule
 
 RULE = Rule(
     id="LS12",
@@ -36,10 +36,10 @@ def check_report(linted: LintedReport) -> Findings:
     if not where:
         yield NotApplicable("the report has no latency at all")
         return
+    wanted = ", ".join(f'"{key}"' for key in SUMMARY_KEYS.values())
     yield Finding(
         message=f"latency is given as an average only ({where[0]})",
-        fix="give percentiles; k6 prints them with "
-        'summaryTrendStats: ["med", "p(90)", "p(95)", "p(99)", "p(99.9)"]',
+        fix=f"give percentiles; k6 prints them with summaryTrendStats: [{wanted}]",
         observed=Quantity(float(len(where)), "count", "averages only"),
         limit=Quantity(None, "", "percentiles"),
         evidence=(linted.report.path,),

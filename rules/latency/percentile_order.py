@@ -23,7 +23,7 @@ When it is wrong
 import itertools
 
 from auditor.api import (
-    LABELS,
+    LABEL_OF,
     PERCENTILES,
     CountSources,
     Finding,
@@ -92,17 +92,17 @@ def _pairs(population: Population) -> list[tuple[tuple[str, float], tuple[str, f
     """Neighbours among the cells that have a value, the maximum last."""
     if population.totals is not None:  # a summary's own figures, as it has them
         found = population.totals.sent_ms
-        known = [(LABELS[name], found[name]) for name, _ in PERCENTILES if name in found]
+        known = [(LABEL_OF[name], found[name]) for name, _ in PERCENTILES if name in found]
         known += [("the maximum", found["max"])] if "max" in found else []
         return list(itertools.pairwise(known))
-    cells = [(LABELS[name], population.cell(name).value) for name, _ in PERCENTILES]
+    cells = [(LABEL_OF[name], population.cell(name).value) for name, _ in PERCENTILES]
     known = [(label, value) for label, value in cells if value is not None]
     known.append(("the maximum", float(population.sent_ms[-1])))
     return list(itertools.pairwise(known))
 
 
 def check_report(linted: LintedReport, limits: Limits) -> Findings:
-    shown = [(LABELS[name], found) for name, found in linted.percentiles().items()]
+    shown = [(LABEL_OF[name], found) for name, found in linted.percentiles().items()]
     if not shown:
         yield NotApplicable("the report has no percentile")
     for label, found in shown:

@@ -20,9 +20,13 @@ When it is wrong
 """
 
 import math
+from fractions import Fraction
 
 from auditor.api import (
+    DECIDING,
+    LABEL_OF,
     MINIMUM_N,
+    PERCENTILES,
     CountSources,
     Declared,
     Finding,
@@ -53,17 +57,27 @@ def check(
 ) -> Findings:
     pooled = latency.pooled
     n = pooled.offered if pooled.kind == "offered" else pooled.sent
-    if pooled.cell("p999").status == "empty":
-        yield NotApplicable("no request was made")
-        return
-    if declared.purpose == "smoke":
-        yield NotApplicable('purpose = "smoke": sample sizes are not judged')
-        return
-    least = MINIMUM_N["p999"]
-    enough = max(limits["weak"], least)
-    if n >= enough:
-        return
-    what = f"p99.9 is n/a, need {least:,}" if n < least else f"p99.9 is weak, only {n // 1000} lie beyond it"
+    for name, p in PERCENTILES:
+        if name in DECIDING:
+            continue  # LS02
+        if pooled.cell(name).status == "empty":
+            yield NotApplicable("no request was made")
+            return
+        if declared.purpose == "smoke":
+            yield NotApplicable('purpose = "smoke": sample sizes are not judged')
+            return
+        least = MINIMUM_N[name]
+        enough = max(limits["weak"], least)
+        if n < enough:
+            yield _finding(name, p, n, enough, latency, timeline, counted)
+
+
+def _finding(
+    name: str, p: float, n: int, enough: float, latency: Latency, timeline: Timeline, counted: CountSources
+) -> Finding:
+    label, least = LABEL_OF[name], MINIMUM_N[name]
+    beyond = math.floor(n * (1 - Fraction(str(p))))
+    what = f"{label} is n/a, need {least:,}" if n < least else f"{label} is weak, only {beyond} lie beyond it"
     window_s = float(timeline.window_s)
     longer = (
         f"; at this rate the window must be {math.ceil(window_s * enough / n):,} s long, and it is "
@@ -71,10 +85,10 @@ def check(
         if n and window_s > 0
         else ""
     )
-    yield Finding(
-        message=f"{n:,} {pooled.kind} requests: {what}",
-        fix=f"collect {enough:,.0f} requests for a p99.9 that can be compared{longer}; or state p99 as "
-        "the highest",
+    return Finding(
+        message=f"{n:,} {latency.pooled.kind} requests: {what}",
+        fix=f"collect {enough:,.0f} requests for a {label} that can be compared{longer}; or state "
+        f"{LABEL_OF[DECIDING[-1]]} as the highest",
         observed=count(n, "requests"),
         limit=count(least if n < least else enough, "requests"),
         evidence=counted.files,

@@ -22,7 +22,8 @@ When it is wrong
 import math
 
 from auditor.api import (
-    LABELS,
+    DECIDING,
+    LABEL_OF,
     MINIMUM_N,
     CountSources,
     Declared,
@@ -49,19 +50,19 @@ RULE = Rule(
 def check(latency: Latency, timeline: Timeline, counted: CountSources, declared: Declared) -> Findings:
     pooled = latency.pooled
     n = pooled.offered if pooled.kind == "offered" else pooled.sent
-    if pooled.cell("p99").status == "empty":
+    if pooled.cell(DECIDING[-1]).status == "empty":
         yield NotApplicable("no request was made")
         return
     if declared.purpose == "smoke":
         yield NotApplicable('purpose = "smoke": sample sizes are not judged')
         return
-    short = {name: least for name, least in MINIMUM_N.items() if name != "p999" and n < least}
+    short = {name: MINIMUM_N[name] for name in DECIDING if n < MINIMUM_N[name]}
     if not short:
         return
     most = max(short.values())
     window_s = float(timeline.window_s)
     longer = f"; at this rate that takes {math.ceil(window_s * most / n):,} s" if n and window_s > 0 else ""
-    cells = ", ".join(f"{LABELS[name]} (need {least:,})" for name, least in short.items())
+    cells = ", ".join(f"{LABEL_OF[name]} (need {least:,})" for name, least in short.items())
     yield Finding(
         message=f"{n:,} {pooled.kind} requests are too few for {cells}: these cells are n/a",
         fix=f"collect at least {most:,} requests in the window{longer}",

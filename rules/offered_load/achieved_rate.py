@@ -58,6 +58,7 @@ RULE = Rule(
     limits=(Limit("deviation", 0.02, "share of planned", "two percent: the rule of the team that was fooled"),),
     references=("semantics §2",),
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04", "WM01"),
+    about=("achieved_rate",),
 )
 
 OPTIONS_FIX = (

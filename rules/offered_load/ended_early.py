@@ -64,6 +64,7 @@ RULE = Rule(
     ),
     consequence_of=("EV12",),
     references=("semantics §1", "k6 documentation, thresholds"),
+    about=("test_duration",),
 )
 
 NS_PER_S = 1_000_000_000

@@ -50,6 +50,7 @@ RULE = Rule(
     since="0.1",
     limits=(Limit("disagreement", 0.02, "share of the planned rate", "as OL01: two percent"),),
     references=("semantics §2", "semantics §10"),
+    about=("target_rate",),
 )
 
 PLAN_FIX = (

@@ -59,6 +59,7 @@ RULE = Rule(
     ),
     references=("semantics §2",),
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),
+    about=("achieved_rate",),
 )
 
 OPTIONS_FIX = (

@@ -55,6 +55,7 @@ RULE = Rule(
         "k6 documentation, dropped iterations",
     ),
     consequence_of=("SD06", "SD08", "GH03", "GH04", "WM04"),
+    about=("dropped_iterations",),
 )
 
 

@@ -31,7 +31,8 @@ import math
 from fractions import Fraction
 
 from auditor.api import (
-    LABELS,
+    DECIDING,
+    LABEL_OF,
     MINIMUM_N,
     PERCENTILES,
     Accounting,
@@ -59,6 +60,7 @@ RULE = Rule(
     since="0.1",
     references=("semantics §4",),
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),
+    about=("dropped_iterations",),
 )
 
 
@@ -90,15 +92,15 @@ def check(
 
 def _finding(scenario: str, population: Population, name: str, files: tuple[str, ...]) -> Finding:
     p = dict(PERCENTILES)[name]
-    void = [LABELS[other] for other, q in PERCENTILES if q >= p]
+    void = [LABEL_OF[other] for other, q in PERCENTILES if q >= p]
     parts = [
         f"{population.dropped:,} iterations dropped",
         f"{population.silent:,} silent" if population.silent else "",
         f"{population.interrupted:,} interrupted" if population.interrupted else "",
         f"{population.failed:,} requests failed" if population.failed else "",
     ]
-    is_invalid = name != "p999"
-    target = "p99" if is_invalid else "p999"
+    is_invalid = name in DECIDING
+    target = DECIDING[-1] if is_invalid else name
     budget = _budget(dict(PERCENTILES)[target], population.offered)
     where = f"{scenario}: " if scenario else ""
     return Finding(
@@ -108,7 +110,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
             f"({', '.join(part for part in parts if part)}): {_listed(void)} cannot be known"
         ),
         fix=(
-            f"for {LABELS[target]} at most {budget:,} of {population.offered:,} may be without a latency: "
+            f"for {LABEL_OF[target]} at most {budget:,} of {population.offered:,} may be without a latency: "
             "fix what dropped the starts (VUs, generator), or report the share that got no answer as the "
             "result"
         ),
@@ -144,11 +146,11 @@ def check_report(linted: LintedReport) -> Findings:
     if void:
         yield Finding(
             message=f"the report itself says that {dropped:,.0f} of {target * length_s:,.0f} planned "
-            f"iterations were dropped ({share:.2%}), and gives {_listed([LABELS[name] for name in void])} of "
+            f"iterations were dropped ({share:.2%}), and gives {_listed([LABEL_OF[name] for name in void])} of "
             "the others",
             fix='write "not identified" for them, or fix what dropped the starts and run again',
             observed=percent(share),
             limit=percent(float(1 - Fraction(str(dict(PERCENTILES)[void[0]])))),
             evidence=(linted.report.path,),
-            severity="warning" if void == ["p999"] else "invalid",
+            severity="invalid" if set(void) & set(DECIDING) else "warning",
         )

@@ -47,6 +47,7 @@ RULE = Rule(
     ),
     references=("semantics §1",),
     consequence_of=("DM06", "EV03"),
+    about=("dropped_iterations",),
 )
 
 

@@ -63,6 +63,7 @@ RULE = Rule(
         "k6 documentation, arrival rate vu allocation",
     ),
     consequence_of=("WM04", "GH03", "GH04"),
+    about=("dropped_iterations",),
 )
 
 

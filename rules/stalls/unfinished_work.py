@@ -26,7 +26,8 @@ When it is wrong
 from fractions import Fraction
 
 from auditor.api import (
-    LABELS,
+    DECIDING,
+    LABEL_OF,
     PERCENTILES,
     Accounting,
     CountSources,
@@ -78,7 +79,7 @@ def check(
         if interrupted + silent <= limits["unfinished"]:
             continue
         lost, share = _unknowable(latency, scenario)
-        is_invalid = lost is not None and lost != "p999"
+        is_invalid = lost in DECIDING
         parts = []
         if interrupted:
             verb = "iteration was" if interrupted == 1 else "iterations were"
@@ -89,8 +90,8 @@ def check(
                 f"{silent:,} {verb} the last {limits['last']:g} s neither made nor recorded as dropped"
             )
         message = f"{' and '.join(parts)}: work without a latency"
-        if is_invalid:
-            message += f"; with all other lost demand ({share:.2%}) {LABELS[lost or 'p50']} cannot be told"
+        if lost in DECIDING:
+            message += f"; with all other lost demand ({share:.2%}) {LABEL_OF[lost]} cannot be told"
         graceful = max((float(plan.keys[k].graceful_stop_s) for k in mine if k in plan.keys), default=30.0)
         slowest = max(
             (float(d.max()) / 1000 for k in mine if len(d := iterations.by_key[k].duration_ms)), default=0.0
@@ -125,7 +126,7 @@ def _unknowable(latency: Latency | None, scenario: str) -> tuple[str | None, flo
     own = latency.by_scenario.get(scenario, pooled)
     for population in (pooled, own):
         lost = population.first_unidentified()
-        if lost is not None and lost != "p999":
+        if lost in DECIDING:
             return lost, population.censored_share
     if own.kind == "sent":
         censored, n = own.failed + own.interrupted, own.sent + own.interrupted

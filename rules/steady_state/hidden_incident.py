@@ -58,6 +58,7 @@ RULE = Rule(
     since="0.1",
     limits=(Limit("lost_share", 0.01, "share of the demand offered there", "own: as load lost"),),
     references=("semantics §3", "semantics §5"),
+    about=("warmup_excluded",),
 )
 
 

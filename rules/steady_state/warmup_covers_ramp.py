@@ -44,6 +44,7 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     references=("semantics §3", "elastic/rally#1266"),
+    about=("warmup_excluded",),
 )
 
 

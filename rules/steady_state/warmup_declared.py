@@ -27,6 +27,7 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     references=("semantics §3",),
+    about=("warmup_excluded",),
 )
 
 

@@ -58,6 +58,7 @@ RULE = Rule(
     ),
     references=("semantics §3",),
     consequence_of=("OL09",),
+    about=("test_duration",),
 )
 
 

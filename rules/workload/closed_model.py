@@ -45,6 +45,7 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     references=("semantics §5", "semantics §10"),
+    about=("target_rate",),
 )
 
 FIX = "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements script.js`"

@@ -11,15 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from auditor.facts.quantiles import (
-    MINIMUM_N,
-    PERCENTILES,
-    cell,
-    identified,
-    interval_ranks,
-    percentile,
-    round_half_up,
-)
+from auditor.facts.quantiles import cell, identified, interval_ranks, percentile, round_half_up
+from auditor.fields import MINIMUM_N, PERCENTILES
 
 finite = st.floats(0, 1e6, allow_nan=False)
 
@@ -67,6 +60,12 @@ def test_the_recorded_failure_share_voids_what_it_must() -> None:
     ordered = np.arange(9369, dtype=float)
     states = [cell(ordered, name, 631).status for name, _ in PERCENTILES]
     assert states == ["ok", "ok", "not-identified", "not-identified", "not-identified"]
+
+
+def test_a_percentile_may_have_any_number_of_decimals() -> None:
+    # h = 0.9999 x 10,000 = 9,999 exactly: the tenth-thousandth of 10,001 in order may be the last finite one.
+    assert identified(0.9999, 10_001, 1)
+    assert not identified(0.9999, 10_001, 2)
 
 
 @pytest.mark.parametrize("name", list(MINIMUM_N))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from auditor.facts.header import FIELDS
+from auditor.fields import FIELDS
 from tests.present.conftest import KINDS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_the_header_is_on_the_first_screen(
         rows = page.locator("tr[data-field]").evaluate_all(
             "rows => rows.map(r => [r.dataset.field, r.cells[0].textContent, r.getBoundingClientRect().bottom])"
         )
-    assert [(name, label) for name, label, _ in rows] == [(name, label) for name, label, _ in FIELDS]
+    assert [(name, label) for name, label, _ in rows] == [(field.name, field.label) for field in FIELDS]
     assert max(bottom for _, _, bottom in rows) <= FIRST_SCREEN_PX
 
 

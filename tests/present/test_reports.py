@@ -13,7 +13,7 @@ import pytest
 
 from auditor.engine.audit import Audit
 from auditor.errors import AuditError
-from auditor.facts.header import FIELDS
+from auditor.fields import FIELDS
 from auditor.present import html, markdown
 from auditor.present.embedded import REPORT_VERSION, embed, extract
 from auditor.present.json_v1 import as_json
@@ -61,7 +61,7 @@ def test_what_a_machine_reads(audits: Mapping[str, Audit], kind: str) -> None:
     audit = audits[kind]
     found = Elements(html.render(model(audit)))
     rows = [row for row in found.all("tr") if "data-field" in row]
-    assert [(r["data-field"], r["data-unit"]) for r in rows] == [(name, unit) for name, _, unit in FIELDS]
+    assert [(r["data-field"], r["data-unit"]) for r in rows] == [(field.name, field.unit) for field in FIELDS]
     for row in rows:
         field = audit.header.fields[row["data-field"] or ""]
         assert row["data-status"] == field.status
@@ -179,7 +179,7 @@ def test_a_page_without_a_whole_result_is_refused(page: str, says: str) -> None:
 def test_markdown_has_the_fields_in_order_and_one_table_each(audits: Mapping[str, Audit]) -> None:
     text = markdown.render(model(audits["starved"]))
     table = text[text.index("| Field | Value | Detail |") :].split("\n\n")[0].splitlines()
-    assert [line.split(" | ")[0].removeprefix("| ") for line in table[2:]] == [label for _, label, _ in FIELDS]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in table[2:]] == [field.label for field in FIELDS]
     assert "≥ " in table[-2]
     assert "not identified" in table[-2]
     assert "over offered demand" in table[-2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from auditor.fields import FIELD_OF, FIELDS
 from tests.builder import Scenario
 from tests.rules.cases import (
     CLOSED_DECLARED,
@@ -16,6 +17,7 @@ from tests.rules.cases import (
     NO_WARMUP,
     PAIR,
     Case,
+    World,
     fails,
     half,
     point,
@@ -75,3 +77,16 @@ def test_the_window_of_a_run_that_was_cut_off_is_the_part_reached(
     last_s = header.fields["test_duration"].value
     assert last_s is not None
     assert 5.9 <= last_s <= 6.0
+
+
+@pytest.mark.parametrize(
+    "world",
+    [HEALTHY, PAIR, CLOSED_DECLARED, NO_REQUESTS, NO_HOST, NO_WARMUP, NO_POINTS, NO_OPTIONS_RAMP],
+    ids=["healthy", "pair", "closed", "no-requests", "no-host", "no-warmup", "no-points", "no-options"],
+)
+def test_a_run_says_of_a_field_only_what_it_may(world: World, tmp_path_factory: pytest.TempPathFactory) -> None:
+    header = world.audited(tmp_path_factory).header
+    for found in (header.fields, *header.by_scenario.values()):
+        assert list(found) == [field.name for field in FIELDS]
+        for name, field in found.items():
+            assert field.status in FIELD_OF[name].statuses, name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from auditor.fields import CHARTED, LABEL_OF
 from auditor.present.printed_tables import MISSING
 from auditor.present.svg import chart
 from auditor.present.svg.chart import BLUE, GREY, ORANGE, RED, VIOLET, Line, Mark, Part, Span
@@ -40,6 +42,10 @@ class Figure:
 
 _BAR = (BLUE, VIOLET, RED, ORANGE, GREY, "#b3b8c2")
 """Hues of the parts of the accounting, in their order."""
+
+
+_PERCENTILE_STYLES = ((RED, "8 3 2 3"), (VIOLET, "5 3"), (BLUE, ""), (GREY, "2 3"))
+"""Hue and dash of the lines over time, the highest percentile first."""
 
 
 def accounting_bar(account: Account) -> tuple[str, tuple[Key, ...]]:
@@ -93,6 +99,10 @@ def _cell(value: float | str | None) -> str:
     return value if isinstance(value, str) else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
 
 
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 def _bucket(seconds: int) -> str:
     return "second by second" if seconds == 1 else f"in steps of {seconds:,} s"
 
@@ -136,11 +146,9 @@ def _load(name: str, title: str, data: Mapping[str, Any], model: Mapping[str, An
 
 
 def _latency(name: str, title: str, data: Mapping[str, Any], model: Mapping[str, Any]) -> Figure:
-    lines = list(
-        _lines(
-            data, (("p99", "p99", RED, "8 3 2 3"), ("p95", "p95", VIOLET, "5 3"), ("p50", "p50", BLUE, ""))
-        ).values()
-    )
+    highest_first = [name for name in reversed(CHARTED) if name in data["series"]]
+    styles = zip(highest_first, itertools.cycle(_PERCENTILE_STYLES), strict=False)
+    lines = list(_lines(data, [(name, LABEL_OF[name], *style) for name, style in styles]).values())
     stalls = data["stalls"]
     spans = [
         *_warmup(data),
@@ -153,9 +161,8 @@ def _latency(name: str, title: str, data: Mapping[str, Any], model: Mapping[str,
     if stalls:
         many = "a stall" if len(stalls) == 1 else f"{len(stalls)} stalls"
         caption += f" Orange: {many}, in which nothing was completed."
-    svg = chart.time_chart(
-        title, f"p50, p95 and p99 in ms. {caption}", "ms", data["until_s"], lines, spans=spans
-    )
+    desc = f"{_listed([line.label for line in reversed(lines)])} in ms. {caption}"
+    svg = chart.time_chart(title, desc, "ms", data["until_s"], lines, spans=spans)
     return _figure(name, title, caption + _warmup_words(data), svg, lines, data)
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from auditor.evidence import ReportedField
+from auditor.fields import FIELD_OF, PERCENTILE_FIELDS
 from auditor.report_lint.read.blocks import Block, Heading, Line, Machine, Pair, Row, Table
 from auditor.report_lint.read.labels import (
     FIELD_UNITS,
-    PERCENTILE_NAMES,
     field_of,
     is_average,
     is_failures,
@@ -130,7 +130,7 @@ def find(blocks: Sequence[Block], note: str = "") -> Said:
         verdict_order=finder.verdict_order,
         populations=tuple(name for name, pattern in _POPULATIONS if pattern.search(low)),
         percentiles_of_expected=bool(finder.expected)
-        and finder.expected >= {name for name in PERCENTILE_NAMES if name in finder.found},
+        and finder.expected >= {name for name in PERCENTILE_FIELDS if name in finder.found},
         averages=tuple(dict.fromkeys(finder.averages)),
         failures=finder.failures,
         hashes=tuple(dict.fromkeys(_SHA256.findall(low))),
@@ -214,7 +214,7 @@ def _k6_values(finder: _Finder, name: str, value: str, where: str) -> None:
     for key, number in re.findall(r"([\w.()]{1,12})=(\S{1,40})", value):
         if is_average(key):
             finder.averages.append(where)
-        elif (found := field_of(key)) is not None and found[0] in PERCENTILE_NAMES:
+        elif (found := field_of(key)) is not None and found[0] in PERCENTILE_FIELDS:
             expected = "expected_response" in name
             _offer(finder, key, number, where, expected=expected, prefer=0 if expected else latency_rank(name))
 
@@ -262,13 +262,13 @@ def _by_columns(finder: _Finder, head: Row, row: Row, *, alone: bool) -> None:
         if whole and is_average(name) and numbers(value):
             finder.averages.append(row.where)
         found = field_of(name)
-        if found is not None and whole and (found[0] in PERCENTILE_NAMES or not is_latency(about)):
+        if found is not None and whole and (found[0] in PERCENTILE_FIELDS or not is_latency(about)):
             expected = "expected_response" in about.lower()
             prefer = latency_rank(about) if is_latency(about) and not expected else 0
             _offer(finder, name, value, row.where, expected=expected, prefer=prefer)
         elif found is None or not whole:
             both = field_of(combined)
-            if both is not None and both[0] not in PERCENTILE_NAMES and labelled and value != about:
+            if both is not None and both[0] not in PERCENTILE_FIELDS and labelled and value != about:
                 _offer(finder, combined, value, row.where)
 
 
@@ -306,7 +306,7 @@ def _by_row_label(finder: _Finder, row: Row, head: Row | None) -> None:
 def _blocked(finder: _Finder, name: str) -> bool:
     """A percentile below a heading about something else, or of something else."""
     found = field_of(name)
-    return is_other_time(name) or (finder.of_others and found is not None and found[0] in PERCENTILE_NAMES)
+    return is_other_time(name) or (finder.of_others and found is not None and found[0] in PERCENTILE_FIELDS)
 
 
 # --- one label and one value ----------------------------------------------------------------------------
@@ -403,9 +403,8 @@ def _read(finder: _Finder, name: str, words: str, value: str, where: str, detail
     named = label(words).unit
     note = finder.default_unit if kind == "ms" else ""
     unit = (number.unit if number is not None else "") or named or note
-    if name == "achieved_rate" and not unit and re.search(r"rps|tps|qps|/ ?s|per second", label(words).text):
-        unit = "/s"
-    if name == "target_rate" and not unit and re.search(r"rps|tps|qps", label(words).text):
+    is_rate = FIELD_OF[name].kind == "rate"
+    if is_rate and not unit and re.search(r"rps|tps|qps|/ ?s|per second", label(words).text):
         unit = "/s"
     read = normal(number, kind, unit) if number is not None else None
     if number is not None and read is None:

@@ -1,86 +1,56 @@
-"""The words that reports use for the fields of the header: the one table of synonyms."""
+"""Labels: which field of the header they name, by the synonyms of auditor/fields.py, and what else they say."""
 
 from __future__ import annotations
 
 import functools
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from auditor.fields import FIELDS, PERCENTILE_FIELDS, PERCENTILES
 from auditor.report_lint.read.values import unit_kind
 
-FIELD_UNITS = {
-    "target_rate": "/s",
-    "achieved_rate": "/s",
-    "dropped_iterations": "iterations",
-    "generator_cpu": "%",
-    "test_duration": "s",
-    "warmup_excluded": "s",
-    "p50": "ms",
-    "p90": "ms",
-    "p95": "ms",
-    "p99": "ms",
-    "p999": "ms",
-}
-"""Machine names in the order of the header, each with the unit that values are turned into."""
-PERCENTILE_NAMES = ("p50", "p90", "p95", "p99", "p999")
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-_RATE = r"(?:(?:iterations?|requests?|arrivals?|load|start) )?(?:rate|rps|tps|qps|throughput|load)"
+FIELD_UNITS = {field.name: field.unit for field in FIELDS}
+"""Machine names in the order of the header, each with the unit that values are turned into."""
+
 _LATENCY = (
     r"http[_ ]req[_ ]duration|http request duration|request duration|response times?|latenc(?:y|ies)|"
     r"requests?|durations?|grpc_req_duration|browser_http_req_duration|ws_connecting|"
     r"http_req_duration ?\{ ?expected_response: ?true ?\}|\{ ?expected_response: ?true ?\}"
 )
-_GENERATOR = (
-    r"(?:(?:the |load )?(?:generators?|injectors?|runners?|agents?)|load gen|k6|client)(?: hosts?| machines?)?"
+_PATTERNS = tuple(
+    (field.name, rank, re.compile(pattern)) for field in FIELDS for rank, pattern in field.synonyms
 )
-_USE = r"(?: (?:usage|use|load|utili[sz]ation|busy|percent|mean|max|maximum|peak|%)){0,2}"
-_LENGTH = r"(?:durations?|time|lengths?|window|period)"
 
-_SYNONYMS: tuple[tuple[str, int, str], ...] = (
-    # field, rank (a lower one wins over a higher one wherever they stand), pattern of the whole label
-    ("target_rate", 0, rf"(?:target|planned|requested|configured|intended|scheduled|desired) ?(?:{_RATE})?"),
-    ("target_rate", 0, rf"{_RATE}:? (?:target|planned|requested|configured|intended|scheduled|goal)"),
-    (
-        "target_rate",
-        1,
-        r"arrival rate|offered (?:rate|load|rps)|(?:goal|required) (?:rate|rps|throughput|load)",
-    ),
-    ("achieved_rate", 0, rf"(?:achieved|actual|measured|observed|delivered|effective|real) ?(?:{_RATE})?"),
-    ("achieved_rate", 0, rf"{_RATE}:? (?:achieved|actual|measured|observed|delivered|effective)"),
-    (
-        "achieved_rate",
-        1,
-        r"iterations?:? (?:rate|per second|/ ?s)|iter(?:ation)?s?/s(?:ec)?|iterations?/second",
-    ),
-    ("achieved_rate", 2, r"(?:average |mean |request )?throughput|rps|tps|qps|req(?:uest)?s?/s(?:ec(?:ond)?)?"),
-    (
-        "achieved_rate",
-        2,
-        r"(?:http )?(?:requests?|reqs?)(?: rate| per sec(?:ond)?|:? rate)|http_reqs?(?: rate)?",
-    ),
-    ("dropped_iterations", 0, r"dropped(?:[_ ](?:iterations?|starts?|arrivals?|requests?))?|drops?"),
-    ("dropped_iterations", 0, r"(?:iterations?|starts?):? dropped|dropped_iterations:? (?:total|count)"),
-    ("dropped_iterations", 1, r"(?:missed|skipped) (?:iterations?|starts?|arrivals?)"),
-    ("generator_cpu", 0, rf"{_GENERATOR} cpu{_USE}|cpu{_USE} (?:of |on )?{_GENERATOR}"),
-    ("test_duration", 0, rf"(?:test|run|measured|measurement|measuring|steady state)(?: run)? {_LENGTH}"),
-    ("test_duration", 1, r"durations?|total (?:duration|time)|run ?time|elapsed(?: time)?|window|test length"),
-    ("warmup_excluded", 0, rf"warm ?up(?: {_LENGTH})?(?: (?:excluded|discarded|removed|ignored|cut off|cut))?"),
-    ("warmup_excluded", 0, r"(?:excluded|discarded|removed|ignored) (?:warm ?up|ramp ?up)"),
-    ("warmup_excluded", 0, rf"ramp ?up(?: {_LENGTH})? (?:excluded|discarded|removed|ignored|cut off|cut)"),
-    ("warmup_excluded", 1, r"excluded (?:from (?:the )?(?:figures|start|results)|at (?:the )?start)"),
-)
-_PATTERNS = tuple((name, rank, re.compile(pattern)) for name, rank, pattern in _SYNONYMS)
+_BY_PERCENT = {field.percentile.percent: field.name for field in FIELDS if field.percentile is not None}
+"""Percent, as it is written in a label: "95", "99.9"."""
+_BY_DIGITS = {**_BY_PERCENT, **{name.removeprefix("p"): name for name in PERCENTILE_FIELDS}}
+"""After a "p" the decimal point may be left out: "p999"."""
+_BY_SHARE = {
+    share: name for name, p in PERCENTILES for share in {f"{p:g}"[1:], f"{p:.2f}"[1:]} if float(share) == p
+}
+""" ".9", ".90", ".999": after a "q"."""
 
-_P = {"50": "p50", "90": "p90", "95": "p95", "99": "p99", "99.9": "p999", "999": "p999"}
+
+def _any_of(texts: Iterable[str]) -> str:
+    """A pattern of the texts, the longest first, with a point or a comma in numbers."""
+    ordered = sorted(texts, key=lambda text: (-len(text), text))
+    return "|".join(text[:1].replace(".", r"\.") + text[1:].replace(".", "[.,]") for text in ordered)
+
+
+_N = _any_of(_BY_PERCENT)
 _PERCENTILE = re.compile(
-    r"(?:p ?\(? ?(?P<a>50|90|95|999|99[.,]9|99)(?:th)?(?: ?%)? ?\)?|"
-    r"(?P<b>50|90|95|99[.,]9|99) ?(?:th|st|nd|rd)?(?: ?%)? ?"
+    rf"(?:p ?\(? ?(?P<a>{_any_of(_BY_DIGITS)})(?:th)?(?: ?%)? ?\)?|"
+    rf"(?P<b>{_N}) ?(?:th|st|nd|rd)?(?: ?%)? ?"
     r"(?:percentiles?|-?%-? ?iles?|%?-?tiles?|pctl?|perc|centile)|"
-    r"(?:percentiles?|pctl?|quantile) ?(?P<c>50|90|95|99[.,]9|99)(?:th)?|(?P<d>50|90|95|99[.,]9|99) ?%|"
-    r"(?P<e>50|90|95|99[.,]9|99)th|"
-    r"q ?0?(?P<f>\.5|\.50|\.9|\.90|\.95|\.99|\.999)|(?P<median>median|med))"
+    rf"(?:percentiles?|pctl?|quantile) ?(?P<c>{_N})(?:th)?|(?P<d>{_N}) ?%|"
+    rf"(?P<e>{_N})th|"
+    rf"q ?0?(?P<f>{_any_of(_BY_SHARE)})|(?P<median>median|med))"
 )
-_Q = {".5": "p50", ".50": "p50", ".9": "p90", ".90": "p90", ".95": "p95", ".99": "p99", ".999": "p999"}
+_MEDIAN = next((name for name, p in PERCENTILES if p == 0.5), "")
 _DECORATION = re.compile(rf"(?<!\w)(?:{_LATENCY}|of|the|overall|total|all|aggregate|pooled|http|in)(?!\w)")
 _AVERAGE = re.compile(r"av(?:era)?ge?|mean")
 _LATENCY_LABEL = re.compile(
@@ -146,11 +116,11 @@ def _percentile(text: str) -> str:
     if around.strip(" :,()-"):
         return ""
     if found["median"]:
-        return "p50"
+        return _MEDIAN
     if found["f"]:
-        return _Q[found["f"]]
+        return _BY_SHARE[found["f"]]
     digits = next(found[g] for g in "abcde" if found[g])
-    return _P[digits.replace(",", ".")]
+    return _BY_DIGITS[digits.replace(",", ".")]
 
 
 def is_average(raw: str) -> bool:
