@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from auditor._resources import data_dir
+from auditor.engine.limits import refuse_bad_references
 from auditor.engine.rule import HEADINGS, LoadedRule, Rule
 from auditor.errors import AuditError
 
@@ -19,7 +20,8 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
     """All rules, in the order of their ids.
 
     Raises:
-        AuditError: if a rule file cannot be loaded, lacks a part, or repeats an id.
+        AuditError: if a rule file cannot be loaded, lacks a part, repeats an id, or uses a limit that no rule
+            owns.
     """
     rules = _folder(data_dir("rules"), own=False)
     for folder in extra:
@@ -35,6 +37,7 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
             )
         by_id[rule.meta.id] = rule
     _refuse_cycles(by_id)
+    refuse_bad_references(by_id)
     return tuple(by_id[rule_id] for rule_id in sorted(by_id))
 
 

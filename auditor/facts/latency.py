@@ -28,10 +28,11 @@ from auditor.facts.quantiles import (
     identified,
     round_half_up,
 )
-from auditor.facts.requests import HTTP, NS_PER_MS, Requests
+from auditor.facts.requests import HTTP, Requests
 from auditor.facts.store import FactStore, Unknown, provides
 from auditor.facts.timeline import Timeline
 from auditor.samples.reduce import Floats
+from auditor.units import NS_PER_MS
 
 _SUMMARY_KEYS = {"p50": "med", "p90": "p(90)", "p95": "p(95)", "p99": "p(99)", "p999": "p(99.9)"}
 

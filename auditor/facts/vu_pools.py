@@ -11,12 +11,14 @@ import numpy.typing as npt
 from auditor.facts.delivery import DeliveredLoad
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.plan import Plan
 from auditor.facts.store import provides
 from auditor.facts.timeline import KeyTimeline, Timeline
 from auditor.samples.reduce import Ints
 
-PINNED_SHARE = 0.95
+VUS_RESERVE = 1.2
+"""How many times the VUs needed a pool should have: a fifth in reserve."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,8 @@ class VuPool:
     needed_vus: float
     """Little's law: peak rate × mean iteration duration of the worst tumbling window."""
     pinned_s: float | None
-    """Seconds of the window with in-flight ≥ 0.95 × max VUs; None if stamps are too coarse to tell (those of
-    one second all end together)."""
-    peak_in_flight: int
+    """Seconds of the window with in-flight ≥ max VUs × the limit SD06.pinned_share; None if stamps are too
+    coarse to tell (those of one second all end together)."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class VuPools:
 
 
 @provides
-def backlog(plan: Plan, timeline: Timeline, iterations: Iterations, delivery: DeliveredLoad) -> VuPools:
+def backlog(
+    plan: Plan, timeline: Timeline, iterations: Iterations, delivery: DeliveredLoad, limits: PolicyLimits
+) -> VuPools:
     """In-flight from starts and ends, never from the `vus` gauge."""
     pools: dict[Key, VuPool] = {}
     for key, one in plan.keys.items():
@@ -51,13 +54,12 @@ def backlog(plan: Plan, timeline: Timeline, iterations: Iterations, delivery: De
         if not len(found.start_ns):
             continue
         times, level = in_flight(found)
-        limit = PINNED_SHARE * one.max_vus
+        limit = limits["SD06.pinned_share"] * one.max_vus
         pools[key] = VuPool(
             key=key,
             max_vus=one.max_vus,
             needed_vus=float(one.schedule.peak_per_s) * _worst_mean_s(found, clock, delivery, key),
             pinned_s=None if clock.slack_ns else _time_at_least(times, level, limit, clock) / 1e9,
-            peak_in_flight=int(level.max()),
         )
     return VuPools(pools)
 

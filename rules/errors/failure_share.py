@@ -42,6 +42,7 @@ from auditor.api import (
     Population,
     Rule,
     Scope,
+    allowed_without_latency,
     percent,
 )
 
@@ -102,14 +103,9 @@ def _first_void(population: Population, *, printed_only: bool) -> str | None:
     if not population.failed:
         return None
     for name, p in PERCENTILES:
-        if (not printed_only or n >= MINIMUM_N[name]) and censored > _budget(p, n):
+        if (not printed_only or n >= MINIMUM_N[name]) and censored > allowed_without_latency(p, n):
             return name
     return None
-
-
-def _budget(p: float, n: int) -> int:
-    """How many of n may be without a value so that the p-quantile still falls on one."""
-    return max(n - 1 - math.ceil(Fraction(str(p)) * (n - 1)), 0)
 
 
 def _finding(scenario: str, population: Population, name: str, files: tuple[str, ...], causes: str) -> Finding:
@@ -118,6 +114,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
     void = [LABELS[other] for other, q in PERCENTILES if q >= dict(PERCENTILES)[name]]
     is_invalid = name != "p999"
     target = "p99" if is_invalid else "p999"
+    most = allowed_without_latency(dict(PERCENTILES)[target], n)
     others = censored - failed
     more = f"; with {others:,} dropped or cut off, {censored / n * 100:.2f} % have no latency" if others else ""
     kind = "offered" if population.kind == "offered" else "sent"
@@ -127,7 +124,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
             f"({failed / n * 100:.2f} %{more}): {_listed(void)} cannot be known{causes}"
         ),
         fix=(
-            f"for {LABELS[target]} at most {_budget(dict(PERCENTILES)[target], n):,} of {n:,} may be without "
+            f"for {LABELS[target]} at most {most:,} of {n:,} may be without "
             "a latency: fix the cause of the failures, or report their share as the result"
         ),
         observed=percent(censored / n),

@@ -26,6 +26,7 @@ from fractions import Fraction
 
 from auditor.api import (
     ITERATION_EXECUTORS,
+    NS_PER_S,
     Evidence,
     Finding,
     Findings,
@@ -54,11 +55,10 @@ RULE = Rule(
         Limit("missing_s", 2, "s", "own: k6's last flush and tick"),
         Limit("stopped_s", 1, "s", "k6 writes its gauges once a second"),
     ),
+    uses=("EV01.missing",),
     consequence_of=("EV12",),
     references=("semantics §1", "k6 documentation, thresholds"),
 )
-
-NS_PER_S = 1_000_000_000
 
 
 def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, limits: Limits) -> Findings:
@@ -81,8 +81,8 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
             continue
         planned_s = Fraction(end.latest_planned_end_ns - end.first_start_ns, NS_PER_S)
         missing_s = Fraction(end.missing_ns, NS_PER_S)
-        allowed_s = max(planned_s * _exact(limits["missing_share"]), _exact(limits["missing_s"]))
-        stopped = end.stopped if end.ended_early and missing_s > _exact(limits["stopped_s"]) else ""
+        allowed_s = max(planned_s * limits.exact("missing_share"), limits.exact("missing_s"))
+        stopped = end.stopped if end.ended_early and missing_s > limits.exact("stopped_s") else ""
         if missing_s <= allowed_s and not stopped:
             continue
         own = samples.by_generator.get(generator.name)
@@ -100,10 +100,6 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
             evidence=_files(own.path if own is not None else "", generator),
             scope=Scope(generator=generator.name),
         )
-
-
-def _exact(limit: float) -> Fraction:
-    return Fraction(str(limit))
 
 
 def _limit(allowed_s: float, stopped: str, limits: Limits) -> float:

@@ -24,6 +24,8 @@ import math
 
 from auditor.api import (
     LOOPING_EXECUTORS,
+    NS_PER_S,
+    VUS_RESERVE,
     Accounting,
     CountSources,
     Finding,
@@ -113,7 +115,7 @@ def _early(key: Key, plan: Plan, timeline: Timeline, iterations: Iterations, ear
     one, clock, found = plan.keys.get(key), timeline.keys[key], iterations.by_key[key]
     if one is None or clock.origin_ns is None or (one.max_vus or 0) <= (one.pre_allocated_vus or 0):
         return 0
-    early = clock.inside(found.drop_ns) & (found.drop_ns < clock.origin_ns + round(early_s * 1e9))
+    early = clock.inside(found.drop_ns) & (found.drop_ns < clock.origin_ns + round(early_s * NS_PER_S))
     return int(found.drop_count[early].sum())
 
 
@@ -125,7 +127,8 @@ def _fix(keys: list[Key], plan: Plan, backlog: VuPools | None) -> str:
     configured = sum(one.max_vus or 0 for one in plans)
     needed = sum(pool.needed_vus for pool in pools)
     if needed > configured:
-        return f"set maxVUs and preAllocatedVUs to at least {math.ceil(needed * 1.2):,} (now {configured:,})"
+        enough = math.ceil(needed * VUS_RESERVE)
+        return f"set maxVUs and preAllocatedVUs to at least {enough:,} (now {configured:,})"
     allocated = sum(one.pre_allocated_vus or 0 for one in plans)
     if allocated < configured:
         return (

@@ -22,6 +22,8 @@ When it is wrong
 import math
 
 from auditor.api import (
+    LOAD_LOST_LIMITS,
+    VUS_RESERVE,
     Declared,
     Evidence,
     Finding,
@@ -46,6 +48,7 @@ RULE = Rule(
     raises=True,
     since="0.1",
     limits=(Limit("warnings", 0, "warnings", "k6 writes it only when a start is lost"),),
+    uses=LOAD_LOST_LIMITS,
     references=(
         "k6 documentation, dropped iterations",
         "semantics §7",
@@ -84,7 +87,9 @@ def check(
                 if key.scenario == scenario and key.generator == generator.name
             ]
             more = (
-                f"at least {math.ceil(max(needed[0], reached) * 1.2):,}" if needed else f"more than {reached:,}"
+                f"at least {math.ceil(max(needed[0], reached) * VUS_RESERVE):,}"
+                if needed
+                else f"more than {reached:,}"
             )
             yield Finding(
                 message=(

@@ -25,6 +25,9 @@ import math
 
 from auditor.api import (
     FINE_STAMP_FIX,
+    LOAD_LOST_LIMITS,
+    VUS_RESERVE,
+    WINDOW_STEP_S,
     CountSources,
     DeliveredLoad,
     Finding,
@@ -52,16 +55,16 @@ RULE = Rule(
     since="0.1",
     limits=(
         Limit("needed_share", 1.0, "needed VUs ÷ maxVUs", "Little's law"),
-        Limit("pinned_s", 5, "s with 95 % of the VUs busy", "own: what a healthy pool never shows"),
+        Limit("pinned_share", 0.95, "share of the VUs", "own: so many busy VUs are a pool in full use"),
+        Limit("pinned_s", 5, "s with that share of the VUs busy", "own: what a healthy pool never shows"),
     ),
+    uses=LOAD_LOST_LIMITS,
     references=(
         "semantics §6",
         "k6 documentation, arrival rate vu allocation",
     ),
     consequence_of=("WM04", "GH03", "GH04"),
 )
-
-RESERVE = 1.2
 
 
 def check(
@@ -83,10 +86,10 @@ def check(
             continue
         lost = load_lost.of(key.scenario) if load_lost is not None else ""
         yield Finding(
-            message=f"{key}: {_words(pool, plan)}{f'; {lost}' if lost else ''}",
+            message=f"{key}: {_words(pool, plan, limits['pinned_share'])}{f'; {lost}' if lost else ''}",
             fix=(
                 f"set maxVUs and preAllocatedVUs to at least {_enough(pool):,} (now {pool.max_vus:,}): peak "
-                "rate × mean iteration of the worst 10 s, and a fifth in reserve"
+                f"rate × mean iteration of the worst {WINDOW_STEP_S:g} s, and a fifth in reserve"
             ),
             observed=count(math.ceil(pool.needed_vus), "VUs") if short else seconds(pool.pinned_s or 0.0),
             limit=count(pool.max_vus, "VUs") if short else seconds(limits["pinned_s"]),
@@ -106,19 +109,20 @@ def check(
         yield NotApplicable("a closed model has no pool: its VUs are its load")
 
 
-def _words(pool: VuPool, plan: Plan) -> str:
+def _words(pool: VuPool, plan: Plan, share: float) -> str:
     schedule = plan.keys[pool.key].schedule
     peak = float(schedule.peak_per_s) if schedule is not None else 0.0
     pinned_s = pool.pinned_s or 0.0
-    busy = f"at least 95 % of its {pool.max_vus:,} VUs were busy for {pinned_s:.1f} s"
+    busy = f"at least {share * 100:g} % of its {pool.max_vus:,} VUs were busy for {pinned_s:.1f} s"
     if pool.needed_vus <= pool.max_vus or not peak:
         return busy
     law = (
-        f"{peak:,.4g} iterations/s of {pool.needed_vus / peak:.3g} s each (the mean of its worst 10 s) need "
+        f"{peak:,.4g} iterations/s of {pool.needed_vus / peak:.3g} s each (the mean of its worst "
+        f"{WINDOW_STEP_S:g} s) need "
         f"{math.ceil(pool.needed_vus):,} VUs, and maxVUs is {pool.max_vus:,}"
     )
     return f"{law}; {busy}" if pinned_s >= 0.05 else law
 
 
 def _enough(pool: VuPool) -> int:
-    return math.ceil(max(pool.needed_vus, float(pool.max_vus)) * RESERVE)
+    return math.ceil(max(pool.needed_vus, float(pool.max_vus)) * VUS_RESERVE)
