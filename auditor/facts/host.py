@@ -18,6 +18,8 @@ PEAK_SPAN_S = 5.0
 """Over how long the highest mean of all cores is taken (semantics §7)."""
 CORE_SPAN_S = 10.0
 """Over how long the highest mean of a single core is taken (semantics §7)."""
+HOLE_SHARE = 0.5
+"""Samples further apart than this part of their own length are not consecutive: one is missing."""
 MOST_AT_ONCE = 1 << 18
 """Values that are gathered at once to average runs of samples: what bounds the memory it takes."""
 _FIX = (
@@ -213,8 +215,8 @@ def _runs(length_s: Floats, stamps: Ints, span_s: float) -> Ints:
     found = []
     first = 0
     for last, end in enumerate(ends):
-        if last and begins[last] - ends[last - 1] > 0.5 * lengths[last]:
-            first = last  # a hole: the samples are not consecutive
+        if last and begins[last] - ends[last - 1] > HOLE_SHARE * lengths[last]:
+            first = last
         while first < last - 1 and end - begins[first + 1] >= enough:
             first += 1
         if last > first and end - begins[first] >= enough:

@@ -121,7 +121,7 @@ def _words(pool: VuPool, plan: Plan, share: float) -> str:
         f"{WINDOW_STEP_S:g} s) need "
         f"{math.ceil(pool.needed_vus):,} VUs, and maxVUs is {pool.max_vus:,}"
     )
-    return f"{law}; {busy}" if pinned_s >= 0.05 else law
+    return law if f"{pinned_s:.1f}" == "0.0" else f"{law}; {busy}"
 
 
 def _enough(pool: VuPool) -> int:

@@ -37,7 +37,9 @@ def dropping(folder: Path, dropped: int, from_s: float, to_s: float, hot: dict[i
     starts = [i / 100 for i in range(6000) if i not in drops]
 
     def core(at_s: float, number: int) -> float:
-        return 5.0 if number else next(busy for since, busy in sorted(hot.items(), reverse=True) if at_s >= since)
+        return (
+            5.0 if number else next(busy for since, busy in sorted(hot.items(), reverse=True) if at_s >= since)
+        )
 
     scenario = Scenario(
         duration_s=60, starts_s=starts, drops_s=[i / 100 for i in sorted(drops)], pre_allocated_vus=100
@@ -121,7 +123,9 @@ def test_a_limit_is_set_where_it_is_owned(config: str, says: str, tmp_path: Path
     assert says in str(error.value)
 
 
-def rule(rule_id: str, *limits: str, uses: tuple[str, ...] = (), moved: dict[str, str] | None = None) -> LoadedRule:
+def rule(
+    rule_id: str, *limits: str, uses: tuple[str, ...] = (), moved: dict[str, str] | None = None
+) -> LoadedRule:
     own = tuple(Limit(name, 1, "x", "own") for name in limits)
     meta = Rule(rule_id, rule_id, rule_id, "warning", "0.1", own, uses, moved or {})
     return LoadedRule(meta, lambda: (), {}, f"rules/{rule_id}.py")
