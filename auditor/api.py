@@ -33,47 +33,58 @@ from auditor.evidence import (
     ReportedField,
     Summary,
 )
-from auditor.facts.accounting import Account, Accounting, InWindow, total
+from auditor.facts.accounting import Account, Accounting, InWindow, edge_starts, total
 from auditor.facts.cardinality import Cardinality, SeriesCount
 from auditor.facts.checks import CheckCount, Checks
 from auditor.facts.count_sources import CountSources
-from auditor.facts.delivery import DeliveredLoad, Interval, LoadLost, short_windows
-from auditor.facts.errors import Errors
+from auditor.facts.delivery import LOAD_LOST_LIMITS, DeliveredLoad, Interval, LoadLost, ShortOf, ShortWindows
+from auditor.facts.errors import HARD_LOG_KINDS, SOFT_LOG_KINDS, Errors
 from auditor.facts.header import Header, HeaderField
-from auditor.facts.host import GeneratorHosts, HostUse
+from auditor.facts.host import CORE_SPAN_S, PEAK_SPAN_S, GeneratorHosts, HostUse
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
 from auditor.facts.linted_report import LintedReport, RunBeside
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.protocols import Outcomes, Protocols
-from auditor.facts.quantiles import identified
+from auditor.facts.quantiles import allowed_without_latency, identified
 from auditor.facts.requests import GeneratorRequests, Requests
 from auditor.facts.samples import Samples
-from auditor.facts.schedule import Schedule
-from auditor.facts.stalls import FINE_STAMP_FIX, Pauses, Stall, Stalls, require_fine_stamps
+from auditor.facts.schedule import WINDOW_STEP_S, Schedule
+from auditor.facts.stalls import FINE_STAMP_FIX, STALL_LIMITS, Pauses, Stall, Stalls, require_fine_stamps
 from auditor.facts.store import Unknown
 from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate_summary
 from auditor.facts.timeline import GeneratorEnd, KeyTimeline, Timeline
-from auditor.facts.vu_pools import VuPool, VuPools
+from auditor.facts.vu_pools import VUS_RESERVE, VuPool, VuPools
 from auditor.facts.vutime import VuTime
 from auditor.fields import DECIDING, FIELDS, LABEL_OF, MINIMUM_N, PERCENTILE_FIELDS, PERCENTILES, SUMMARY_KEYS
 from auditor.samples.columns import REQUEST_SET, GeneratorSamples
+from auditor.units import NS_PER_MS, NS_PER_S
 
 __all__ = [
     "AT_SIGNOFF",
+    "CORE_SPAN_S",
     "DECIDING",
     "FIELDS",
     "FINE_STAMP_FIX",
+    "HARD_LOG_KINDS",
     "ITERATION_EXECUTORS",
     "LABEL_OF",
+    "LOAD_LOST_LIMITS",
     "LOOPING_EXECUTORS",
     "MINIMUM_N",
+    "NS_PER_MS",
+    "NS_PER_S",
     "OPEN_EXECUTORS",
+    "PEAK_SPAN_S",
     "PERCENTILES",
     "PERCENTILE_FIELDS",
     "REQUEST_SET",
+    "SOFT_LOG_KINDS",
+    "STALL_LIMITS",
     "SUMMARY_KEYS",
+    "VUS_RESERVE",
+    "WINDOW_STEP_S",
     "Account",
     "Accounting",
     "Cardinality",
@@ -125,6 +136,8 @@ __all__ = [
     "SelfCheck",
     "SeriesCount",
     "Severity",
+    "ShortOf",
+    "ShortWindows",
     "Stall",
     "Stalls",
     "Summary",
@@ -135,8 +148,10 @@ __all__ = [
     "VuPool",
     "VuPools",
     "VuTime",
+    "allowed_without_latency",
     "clock",
     "count",
+    "edge_starts",
     "evaluate_summary",
     "header_checks",
     "header_rule",
@@ -147,7 +162,6 @@ __all__ = [
     "percentile_rules",
     "require_fine_stamps",
     "seconds",
-    "short_windows",
     "total",
 ]
 

@@ -35,4 +35,4 @@ def rule(
             near = difflib.get_close_matches(name.upper(), [r.meta.id for r in loaded], n=1, cutoff=0.3)
             raise AuditError(f"no rule {name!r}", fix=f"did you mean {near[0]}?" if near else "see rule --all")
         for one in found:
-            typer.echo(page(one))
+            typer.echo(page(one, loaded))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from auditor import SEMANTICS_VERSION, __version__
+from auditor.engine.limits import limits_in_force, limits_of, owned
 from auditor.engine.loader import matches
 from auditor.engine.policy import Policy
 from auditor.engine.rule import (
@@ -17,7 +18,6 @@ from auditor.engine.rule import (
     Limits,
     LoadedRule,
     NotApplicable,
-    Rule,
     RuleResult,
     Scope,
     Waiver,
@@ -28,6 +28,7 @@ from auditor.errors import AuditError
 from auditor.evidence import Declared, Evidence
 from auditor.facts.accounting import Accounting
 from auditor.facts.header import Header
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.store import FactStore, Unknown
 from auditor.samples.workers import Threads, Workers
 
@@ -98,12 +99,20 @@ def audit(
     Raises:
         AuditError: if the generators' data turn out to be different runs.
     """
-    store = FactStore({Evidence: evidence, Declared: policy.declared, Workers: workers or Threads()})
+    limits = limits_in_force(rules, policy.limits)
+    store = FactStore(
+        {
+            Evidence: evidence,
+            Declared: policy.declared,
+            PolicyLimits: limits,
+            Workers: workers or Threads(),
+        }
+    )
     refuse_different_runs(store)
     today = today or datetime.datetime.now(datetime.UTC).date()
     rules = [r for r in rules if r.check is not None]
     selected = [r for r in rules if r.meta.id != GUARD and is_selected(r, policy)]
-    results = [run_rule(rule, rule.check, store, policy) for rule in selected]
+    results = [run_rule(rule, rule.check, store) for rule in selected]
     chosen = {r.meta.id for r in selected}
     check = SelfCheck(
         ran=len(results),
@@ -112,13 +121,12 @@ def audit(
             r.meta.id for r in rules if r.meta.may_invalidate and r.meta.id not in chosen and r.meta.id != GUARD
         ),
     )
-    results += [run_rule(r, r.check, store, policy, {SelfCheck: check}) for r in rules if r.meta.id == GUARD]
+    results += [run_rule(r, r.check, store, {SelfCheck: check}) for r in rules if r.meta.id == GUARD]
     results, notes = waive(results, policy.waivers, today)
     notes += [
-        f"limit {r.meta.id}.{limit.name} is {changed:g} by the policy (default {limit.default:g} {limit.unit})"
-        for r in rules
-        for limit in r.meta.limits
-        if (changed := policy.limits.get(r.meta.id, {}).get(limit.name, limit.default)) != limit.default
+        f"limit {name} is {limits[name]:g} by the policy (default {limit.default:g} {limit.unit})"
+        for name, limit in owned(rules).items()
+        if limits[name] != limit.default
     ]
     results = link(sorted(results, key=lambda r: r.id))
     return Audit(
@@ -143,14 +151,13 @@ def run_rule(
     rule: LoadedRule,
     check: Check | None,
     store: FactStore,
-    policy: Policy,
     extra: dict[type, object] | None = None,
 ) -> RuleResult:
     """One rule, whatever it does: a required fact that is unknown, or a raise, becomes its outcome."""
     base = rule.meta.severity
-    given: dict[type, object] = {Limits: _limits(rule.meta, policy), **(extra or {})}
     assert check is not None
     try:
+        given = {Limits: limits_of(rule.meta, store.get(PolicyLimits)), **(extra or {})}
         said = list(check(**store.arguments(check, given)) or ())
         for one in said:
             if not isinstance(one, Finding | Unknown | NotApplicable):
@@ -183,11 +190,6 @@ def run_rule(
     if aside:
         return RuleResult(rule, "not-applicable", base, aside[0].reason)
     return RuleResult(rule, "pass", base)
-
-
-def _limits(meta: Rule, policy: Policy) -> Limits:
-    changed = policy.limits.get(meta.id, {})
-    return Limits({limit.name: changed.get(limit.name, limit.default) for limit in meta.limits})
 
 
 def _verdict(results: Sequence[RuleResult], *, guarded: bool) -> Verdict:

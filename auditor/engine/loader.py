@@ -12,6 +12,7 @@ from typing import Any
 
 from auditor import fields
 from auditor._resources import data_dir
+from auditor.engine.limits import refuse_bad_references
 from auditor.engine.rule import HEADINGS, LoadedRule, OneOfMany, Rule
 from auditor.errors import AuditError
 
@@ -22,7 +23,8 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
     """All rules, in the order of their ids.
 
     Raises:
-        AuditError: if a rule file cannot be loaded, lacks a part, or repeats an id.
+        AuditError: if a rule file cannot be loaded, lacks a part, repeats an id, or uses a limit that no rule
+            owns.
     """
     rules = _folder(data_dir("rules"), own=False)
     for folder in extra:
@@ -38,6 +40,7 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
             )
         by_id[rule.meta.id] = rule
     _refuse_cycles(by_id)
+    refuse_bad_references(by_id)
     return tuple(by_id[rule_id] for rule_id in sorted(by_id))
 
 

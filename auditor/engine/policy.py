@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
+from auditor.engine.limits import limit_problem
 from auditor.engine.rule import LoadedRule, Scope, Waiver
 from auditor.engine.units import duration_s, rate_per_s
 from auditor.errors import AccessRefused, AuditError
@@ -178,12 +179,7 @@ def _check_rules(model: Mapping[str, Any], rules: Sequence[LoadedRule], source: 
         if rule_id not in known:
             problems.append(f"limits.{rule_id}: no such rule")
             continue
-        names = {limit.name for limit in known[rule_id].limits}
-        problems += [
-            f"limits.{rule_id}.{name}: no such limit ({', '.join(sorted(names)) or 'the rule has none'})"
-            for name in limits
-            if name not in names
-        ]
+        problems += [said for name in limits if (said := limit_problem(known[rule_id], name))]
     for i, waiver in enumerate(model["waivers"]):
         if waiver["rule"] not in known:
             problems.append(f"waivers.{i}.rule: no rule {waiver['rule']!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 from auditor.facts.store import Unknown
@@ -55,13 +56,20 @@ class Limit:
 
 
 class Limits(Mapping[str, float]):
-    """The limits in force for one rule: its defaults, as changed by the policy."""
+    """The limits in force for one rule: its own by their names ("busy"), those of other rules that its
+    metadata says it uses by their qualified names ("OL01.deviation")."""
 
     def __init__(self, values: Mapping[str, float]) -> None:
         self._values = dict(values)
 
     def __getitem__(self, name: str) -> float:
+        if name not in self._values:
+            raise KeyError(f"{name!r} is neither a limit of this rule nor among those that it uses")
         return self._values[name]
+
+    def exact(self, name: str) -> Fraction:
+        """The limit as the decimal that it is written as: 0.02 is 1/50, so that exactly 2 % passes."""
+        return Fraction(str(self[name]))
 
     def __iter__(self) -> Any:
         return iter(self._values)
@@ -84,6 +92,10 @@ class Rule:
     severity: Severity
     since: str
     limits: tuple[Limit, ...] = ()
+    uses: tuple[str, ...] = ()
+    """Limits of other rules that this one, or a fact that it judges by, compares with: "OL01.deviation"."""
+    moved_limits: Mapping[str, str] = field(default_factory=dict)
+    """Names of former limits of this rule -> the limit that holds instead, for whoever still sets them."""
     references: tuple[str, ...] = ()
     consequence_of: tuple[str, ...] = ()
     waivable: bool = True

@@ -12,6 +12,7 @@ from auditor.facts.samples import Samples
 from auditor.facts.store import FactStore
 
 LEAST_OVERLAP = Fraction(9, 10)
+"""Time ranges of one run's generators share at least this part of the longest (semantics §9)."""
 
 
 def refuse_different_runs(store: FactStore) -> None:
@@ -34,7 +35,10 @@ def refuse_different_runs(store: FactStore) -> None:
         longest = max((e or 0) - (s or 0) for s, e in spans.values())
         if longest > 0 and Fraction(shared, longest) < LEAST_OVERLAP:
             share = max(Fraction(shared, longest), Fraction(0))
-            raise not_one_run(names, f"their time ranges overlap by {float(share):.0%} (90 % needed)")
+            raise not_one_run(
+                names,
+                f"their time ranges overlap by {float(share):.0%} ({float(LEAST_OVERLAP) * 100:g} % needed)",
+            )
     _refuse_other_names(store, names)
 
 

@@ -88,6 +88,12 @@ def total(values: Iterable[int | None]) -> int | None:
     return None if not found or any(v is None for v in found) else sum(v for v in found if v is not None)
 
 
+def edge_starts(schedule: Schedule) -> int:
+    """Starts that fall due within `EDGE_S` of the end of a schedule (semantics §1): healthy k6 may lose them,
+    or make them late."""
+    return math.ceil(schedule.end_per_s * EDGE_S)
+
+
 @provides
 def accounting(iterations: Iterations, plan: Plan, timeline: Timeline) -> Accounting:
     """Account for every planned start of every key.
@@ -149,7 +155,7 @@ def _account(
             allowance=1,
         )
     doubt = math.ceil(plan.rate_doubt_per_s * schedule.duration_s)
-    allowance = 1 + math.ceil(schedule.end_per_s * EDGE_S) + doubt
+    allowance = 1 + edge_starts(schedule) + doubt
     not_reached = schedule.slots_between(clock.reached_s, schedule.duration_s) if ended_early else 0
     if ended_early:
         allowance += _around(schedule, clock.reached_s, clock.slack_s)

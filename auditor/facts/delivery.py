@@ -7,6 +7,7 @@ generators of a scenario, then over the scenarios; the sum alone never passes.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,15 +19,21 @@ from auditor.evidence import Declared
 from auditor.facts.accounting import Accounting
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.plan import KeyPlan, Plan
-from auditor.facts.schedule import tumbling_edges
+from auditor.facts.schedule import WINDOW_STEP_S, tumbling_edges
 from auditor.facts.store import provides
 from auditor.facts.timeline import KeyTimeline, Timeline
 
-TOLERANCE = 50
-"""1/50: started may differ from planned by exactly 2 %."""
-SMALL_SLOTS, SMALL_DEFICIT = 150, 3
-"""A stretch of fewer slots than this may lack this many."""
+LOAD_LOST_LIMITS = (
+    "OL01.deviation",
+    "OL03.invalid_ratio",
+    "OL03.short_ratio",
+    "OL03.short_windows",
+    "OL03.small_deficit",
+    "SS06.lost_share",
+)
+"""The limits that decide whether load was lost: what a rule uses that asks for `LoadLost`."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,8 @@ class Interval:
     """How many keys were summed: each may differ by one at its edge."""
     doubt: int = 0
     """By how many ``started`` may be wrong, because coarse stamps cannot place them; 0 for fine stamps."""
+    small_deficit: float = 0
+    """A deficit of at most this many starts is too small to count."""
 
     @property
     def deficit(self) -> int:
@@ -54,19 +63,17 @@ class Interval:
     @property
     def ratio(self) -> float:
         """Started ÷ planned; 1 where nothing was planned, and where a deficit is too small to count."""
-        if self.slots <= 0 or 0 <= self.deficit <= SMALL_DEFICIT:
+        if self.slots <= 0 or 0 <= self.deficit <= self.small_deficit:
             return 1.0
         return self.started / self.slots
 
-    def within(self) -> bool:
-        """|started − N*| ≤ max(N*/50, 1 per key), in integers; coarse stamps are given the benefit of doubt."""
-        return (abs(self.deficit) - self.doubt) * TOLERANCE <= max(self.slots, TOLERANCE * self.keys)
+    def tolerance(self, deviation: Fraction) -> Fraction:
+        """By how many starts it may differ from its plan: a share of its slots, and at least one a key."""
+        return max(self.slots * deviation, Fraction(self.keys))
 
-    def stage_within(self) -> bool:
-        """The same, with the tolerance of a stage with few slots."""
-        if self.slots < SMALL_SLOTS:
-            return abs(self.deficit) <= max(SMALL_DEFICIT, self.keys)
-        return self.within()
+    def within(self, deviation: Fraction) -> bool:
+        """Whether it differs by no more; coarse stamps are given the benefit of doubt."""
+        return abs(self.deficit) - self.doubt <= self.tolerance(deviation)
 
 
 @dataclass(frozen=True)
@@ -82,15 +89,15 @@ class DeliveredLoad:
     coarse: bool = False
     """Whether stamps are too coarse to place starts: windows, and stages with an edge, then prove nothing."""
 
-    @property
-    def worst_window(self) -> Interval | None:
-        every = [w for windows in self.windows.values() for w in windows if w.slots > 0]
-        return min(every, key=lambda w: w.ratio, default=None)
-
 
 @provides
 def delivery(
-    plan: Plan, timeline: Timeline, iterations: Iterations, accounting: Accounting, declared: Declared
+    plan: Plan,
+    timeline: Timeline,
+    iterations: Iterations,
+    accounting: Accounting,
+    declared: Declared,
+    limits: PolicyLimits,
 ) -> DeliveredLoad:
     """Planned against started, for every key with a schedule that is not declared support."""
     keyed = [
@@ -102,6 +109,7 @@ def delivery(
     whole: list[Interval] = []
     stages: list[Interval] = []
     windows: dict[str, tuple[Interval, ...]] = {}
+    small = limits["OL03.small_deficit"]
     for scenario in dict.fromkeys(entry.plan.key.scenario for entry in keyed):
         mine = [entry for entry in keyed if entry.plan.key.scenario == scenario]
         parts = [_whole(entry, accounting) for entry in mine]
@@ -111,15 +119,15 @@ def delivery(
             for entry in mine if timed else ():
                 key = entry.plan.key
                 stages += _stages([entry], str(key), key.generator)
-                windows[str(key)] = _windows([entry], str(key), key.generator)
+                windows[str(key)] = _windows([entry], str(key), key.generator, small)
         whole.append(_sum(parts, scenario, scenario))
         if timed:
             stages += _stages(mine, scenario, "")
-            windows[scenario] = _windows(mine, scenario, "")
+            windows[scenario] = _windows(mine, scenario, "", small)
     sums = [s for s in whole if s.scope == s.scenario]
     if len(sums) > 1:
         whole.append(_sum(sums, "all", ""))
-    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
+    unscheduled = plan.unscheduled()
     unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
     coarse = any(entry.clock.slack_ns for entry in keyed)
     return DeliveredLoad(tuple(whole), tuple(stages), windows, tuple(unscheduled), coarse)
@@ -206,7 +214,7 @@ def _stages(mine: Sequence[_Keyed], scope: str, generator: str) -> list[Interval
     return found
 
 
-def _windows(mine: Sequence[_Keyed], scope: str, generator: str) -> tuple[Interval, ...]:
+def _windows(mine: Sequence[_Keyed], scope: str, generator: str, small_deficit: float) -> tuple[Interval, ...]:
     to_s = min(entry.clock.to_s for entry in mine)
     schedules = [entry.plan.schedule for entry in mine if entry.plan.schedule is not None]
     edges = tumbling_edges(schedules, mine[0].clock.from_s, to_s)
@@ -219,7 +227,20 @@ def _windows(mine: Sequence[_Keyed], scope: str, generator: str) -> tuple[Interv
             slots += entry.slots(low, end)
             started += entry.starts(low, end)
         scenario = mine[0].plan.key.scenario
-        found.append(Interval(scope, scenario, generator, index + 1, low, high, slots, started, len(mine)))
+        found.append(
+            Interval(
+                scope,
+                scenario,
+                generator,
+                index + 1,
+                low,
+                high,
+                slots,
+                started,
+                len(mine),
+                small_deficit=small_deficit,
+            )
+        )
     return tuple(found)
 
 
@@ -238,21 +259,54 @@ class LoadLost:
         return self.scenarios.get(scenario, "")
 
 
-WINDOW_INVALID = 0.90
-WINDOW_SHORT = 0.98
+@dataclass(frozen=True)
+class ShortOf:
+    """The windows of one scope that delivered less than the limit OL03.short_ratio of their plan; at least
+    one did."""
+
+    short: tuple[Interval, ...]
+    windows: int
+    """Of how many windows."""
+    allowed: int
+    """How many may be short: OL03.short_windows of them, and at least one."""
+    is_deep: bool
+    """Whether the worst is below OL03.invalid_ratio."""
+
+    @property
+    def worst(self) -> Interval:
+        return min(self.short, key=lambda w: w.ratio)
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether that is more than a warning."""
+        return self.is_deep or len(self.short) > self.allowed
 
 
-def short_windows(windows: Sequence[Interval]) -> tuple[list[Interval], bool]:
-    """The windows below 98 %, and whether they are beyond OL03's invalid limit: any below 90 %, or more
-    than max(1, 1 %) of them below 98 %."""
-    short = [w for w in windows if w.ratio < WINDOW_SHORT]
-    is_invalid = any(w.ratio < WINDOW_INVALID for w in short) or len(short) > max(1.0, len(windows) / 100)
-    return short, is_invalid
+@dataclass(frozen=True)
+class ShortWindows:
+    """By scope (a scenario's sum, and each key where there are several): those with a short window."""
+
+    by_scope: Mapping[str, ShortOf]
 
 
 @provides
-def load_lost(delivery: DeliveredLoad, accounting: Accounting) -> LoadLost:
-    """(dropped + silent) / N* ≥ 1 %, or OL01's or OL03's quantity beyond its invalid limit."""
+def short_windows(delivery: DeliveredLoad, limits: PolicyLimits) -> ShortWindows:
+    """The windows that fell short, by the limits of OL03."""
+    found: dict[str, ShortOf] = {}
+    for scope, windows in delivery.windows.items():
+        short = tuple(w for w in windows if w.ratio < limits["OL03.short_ratio"])
+        if short:
+            allowed = max(1, math.floor(len(windows) * limits.exact("OL03.short_windows")))
+            is_deep = any(w.ratio < limits["OL03.invalid_ratio"] for w in short)
+            found[scope] = ShortOf(short, len(windows), allowed, is_deep)
+    return ShortWindows(found)
+
+
+@provides
+def load_lost(
+    delivery: DeliveredLoad, short: ShortWindows, accounting: Accounting, limits: PolicyLimits
+) -> LoadLost:
+    """(dropped + silent) / N* ≥ the limit SS06.lost_share, or OL01 or OL03 beyond its invalid limit."""
     found: dict[str, str] = {}
     for stretch in delivery.whole:
         if stretch.scope != stretch.scenario:
@@ -260,13 +314,13 @@ def load_lost(delivery: DeliveredLoad, accounting: Accounting) -> LoadLost:
         counts = [c for k, c in accounting.window.items() if k.scenario == stretch.scenario]
         lost = sum(c.lost for c in counts)
         slots = sum(c.slots or 0 for c in counts)
-        if slots and lost * 100 >= slots:
+        if lost and slots and lost >= slots * limits.exact("SS06.lost_share"):
             found[stretch.scenario] = f"{lost:,} of {slots:,} planned starts were dropped or silent"
-        elif not stretch.within() and stretch.deficit > 0:
+        elif not stretch.within(limits.exact("OL01.deviation")) and stretch.deficit > 0:
             found[stretch.scenario] = f"{stretch.started:,} of {stretch.slots:,} planned starts were made"
-    for windows in delivery.windows.values() if not delivery.coarse else ():
-        short, is_invalid = short_windows(windows)
-        if is_invalid:
-            worst = min(short, key=lambda w: w.ratio)
-            found.setdefault(worst.scenario, f"a 10 s window delivered {worst.ratio:.1%} of its plan")
+    for scope in short.by_scope.values() if not delivery.coarse else ():
+        if scope.is_invalid:
+            worst = scope.worst
+            words = f"a {WINDOW_STEP_S:g} s window delivered {worst.ratio:.1%} of its plan"
+            found.setdefault(worst.scenario, words)
     return LoadLost(found)

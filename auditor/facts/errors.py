@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from auditor.evidence import Evidence
 from auditor.facts.plan import Plan
-from auditor.facts.requests import NS_PER_MS, GeneratorRequests, Requests
+from auditor.facts.requests import GeneratorRequests, Requests
 from auditor.facts.store import provides
 from auditor.facts.timeline import Timeline
+from auditor.units import NS_PER_MS
 
 CLIENT_CODES = frozenset(range(1200, 1214))
 """TCP errors at the generator: dial, timeout, refused."""
@@ -20,8 +22,10 @@ DNS_CODES = frozenset(range(1100, 1112))
 SOFT_CODES = frozenset({1212, 1220})
 """Refused and reset can be the system's doing."""
 HARD_TEXTS = ("cannot assign requested address", "too many open files")
-_LOG_HARD = ("address", "files", "dns")
-_LOG_SOFT = ("refused", "reset")
+HARD_LOG_KINDS = ("address", "files", "dns")
+"""Kinds of failures in k6's log that are the generator's own."""
+SOFT_LOG_KINDS = ("refused", "reset")
+"""Kinds that can be the system's doing."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,16 @@ class ErrorCause:
     error: str
     name: str
     count: int
+
+    @property
+    def client_side(self) -> Literal["hard", "soft", ""]:
+        """Whether it failed at the generator: by its own fault, or refused or reset; empty for neither."""
+        code = int(self.error_code) if self.error_code.isdigit() else 0
+        if any(words in self.error for words in HARD_TEXTS):
+            return "hard"
+        if code in SOFT_CODES:
+            return "soft"
+        return "hard" if code in CLIENT_CODES or code in DNS_CODES else ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ class Errors:
 @provides
 def errors(requests: Requests, plan: Plan, timeline: Timeline, evidence: Evidence) -> Errors:
     """Counts by cause; the log's own words where the samples lack the tags."""
-    causes: Counter[tuple[str, str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str, str]] = Counter()
     total = failed = zeros = 0
     durations: list[np.ndarray] = []
     zero_masks: list[np.ndarray] = []
@@ -65,22 +79,22 @@ def errors(requests: Requests, plan: Plan, timeline: Timeline, evidence: Evidenc
         total += int(inside.sum())
         bad = in_window(own, plan, timeline, surely=True) & own.failed
         failed += int(bad.sum())
-        causes += _causes(own, bad)
+        counts += _causes(own, bad)
         status = own.samples.tag("status", "?")
         zero = bad & (own.duration_ms == 0) & (status == "0")[own.tagset] if len(own) else bad
         zeros += int(zero.sum())
         durations.append(own.duration_ms[inside])
         zero_masks.append(zero[inside])
-    hard, soft = _client_side(causes)
-    if causes and not any(code or text for _, code, text, _ in causes):
+    causes = tuple(ErrorCause(*what, n) for what, n in sorted(counts.items(), key=lambda c: (-c[1], c[0])))
+    hard = sum(cause.count for cause in causes if cause.client_side == "hard")
+    soft = sum(cause.count for cause in causes if cause.client_side == "soft")
+    if causes and not any(cause.error_code or cause.error for cause in causes):
         # The tags were switched off: k6's log still tells, over the whole run.
         hard, soft = _logged(evidence)
     return Errors(
         requests=total,
         failed=failed,
-        causes=tuple(
-            ErrorCause(*cause, count) for cause, count in sorted(causes.items(), key=lambda c: (-c[1], c[0]))
-        ),
+        causes=causes,
         zero_ms=zeros,
         pulled=_pulled(np.concatenate(durations), np.concatenate(zero_masks)) if zeros else {},
         client_hard=hard,
@@ -110,23 +124,10 @@ def _causes(own: GeneratorRequests, bad: np.ndarray) -> Counter[tuple[str, str, 
     return found
 
 
-def _client_side(causes: Counter[tuple[str, str, str, str]]) -> tuple[int, int]:
-    hard = soft = 0
-    for (_, code, text, _), count in causes.items():
-        number = int(code) if code.isdigit() else 0
-        if any(words in text for words in HARD_TEXTS):
-            hard += count
-        elif number in SOFT_CODES:
-            soft += count
-        elif number in CLIENT_CODES or number in DNS_CODES:
-            hard += count
-    return hard, soft
-
-
 def _logged(evidence: Evidence) -> tuple[int, int]:
     logs = [g.log for g in evidence.generators if g.log is not None]
-    hard = sum(log.requests_failed.get(kind, 0) for log in logs for kind in _LOG_HARD)
-    soft = sum(log.requests_failed.get(kind, 0) for log in logs for kind in _LOG_SOFT)
+    hard = sum(log.requests_failed.get(kind, 0) for log in logs for kind in HARD_LOG_KINDS)
+    soft = sum(log.requests_failed.get(kind, 0) for log in logs for kind in SOFT_LOG_KINDS)
     return hard, soft
 
 

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from auditor.evidence import Evidence, HostSeries
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.store import Unknown, provides
 from auditor.facts.timeline import Timeline
 from auditor.samples.reduce import Floats, Ints
+from auditor.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
-LEAST_COVERAGE = 0.95
-LONGEST_STEP_S = 10.0
+PEAK_SPAN_S = 5.0
+"""Over how long the highest mean of all cores is taken (semantics §7)."""
+CORE_SPAN_S = 10.0
+"""Over how long the highest mean of a single core is taken (semantics §7)."""
+HOLE_SHARE = 0.5
+"""Samples further apart than this part of their own length are not consecutive: one is missing."""
 MOST_AT_ONCE = 1 << 18
 """Values that are gathered at once to average runs of samples: what bounds the memory it takes."""
 _FIX = (
@@ -45,14 +50,12 @@ class HostUse:
     """The highest 10 s mean of any single core."""
     worst_core: int | None
     hot_core_ns: tuple[tuple[int, int, int], ...]
-    """(core, from, to) of every 10 s in which a core is busier than 80 %."""
+    """(core, from, to) of every 10 s in which a core is busier than the limit GH04.busy."""
     steal_mean_percent: float | None
     mem_used_max_percent: float | None
     swap_in_max_per_s: float | None
-
-    @property
-    def usable(self) -> bool:
-        return self.coverage >= LEAST_COVERAGE and self.step_s <= LONGEST_STEP_S
+    unusable: str = ""
+    """Why it does not tell of the generator's load, by the limits of GH01; empty if it does."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,8 @@ class GeneratorHosts:
     """Generator -> why nothing usable covers it."""
 
 
-HOT_CORE_PERCENT = 80.0
-
-
 @provides
-def generator_load(evidence: Evidence, timeline: Timeline) -> GeneratorHosts:
+def generator_load(evidence: Evidence, timeline: Timeline, limits: PolicyLimits) -> GeneratorHosts:
     """Every generator's host over its window.
 
     Raises:
@@ -89,29 +89,31 @@ def generator_load(evidence: Evidence, timeline: Timeline) -> GeneratorHosts:
             continue  # covered below, once for all
         if not mine and len(evidence.generators) == 1:
             mine = evidence.shared_hosts
-        found = [load for h in mine if (load := _load(h, span, (generator.name,), False)) is not None]
+        found = [load for h in mine if (load := _load(h, span, (generator.name,), False, limits))]
         hosts += found
         if not found:
             uncovered[generator.name] = (
                 "its host metrics lie outside the window" if mine else "it has no host metrics"
             )
     if not own and len(evidence.generators) > 1:
-        hosts += _shared(evidence, timeline, uncovered)
+        hosts += _shared(evidence, timeline, uncovered, limits)
     for load in hosts:
-        if not load.usable:
+        if load.unusable:
             for name in load.covers:
-                uncovered.setdefault(name, _why(load))
+                uncovered.setdefault(name, load.unusable)
     return GeneratorHosts(tuple(hosts), uncovered)
 
 
-def _shared(evidence: Evidence, timeline: Timeline, uncovered: dict[str, str]) -> list[HostUse]:
+def _shared(
+    evidence: Evidence, timeline: Timeline, uncovered: dict[str, str], limits: PolicyLimits
+) -> list[HostUse]:
     names = tuple(g.name for g in evidence.generators)
     span = _window_ns(timeline, names)
     if span is None or len(_hosts(evidence.shared_hosts)) != 1:
         for name in names:
             uncovered.setdefault(name, "host metrics of several hosts lie beside the folders: whose is whose?")
         return []
-    found = [load for h in evidence.shared_hosts if (load := _load(h, span, names, True)) is not None]
+    found = [load for h in evidence.shared_hosts if (load := _load(h, span, names, True, limits))]
     if not found:
         uncovered |= dict.fromkeys(names, "the host metrics lie outside the window")
     return found
@@ -121,12 +123,14 @@ def _hosts(series: tuple[HostSeries, ...]) -> set[str]:
     return {s.host or s.path for s in series}
 
 
-def _why(load: HostUse) -> str:
-    if load.max_5s_percent == 0:
-        return f"{load.path} shows 0 % CPU throughout: it did not measure a generator at work"
-    if load.step_s > LONGEST_STEP_S:
-        return f"{load.path} has a sample only every {load.step_s:g} s (at most {LONGEST_STEP_S:g} s)"
-    return f"{load.path} covers {load.coverage:.1%} of the window (95 % needed)"
+def _unusable(path: str, busy: Floats, coverage: float, step_s: float, limits: PolicyLimits) -> str:
+    if not busy.any():
+        return f"{path} shows 0 % CPU throughout: it did not measure a generator at work"
+    if step_s > limits["GH01.step"]:
+        return f"{path} has a sample only every {step_s:g} s (at most {limits['GH01.step']:g} s)"
+    if coverage < limits["GH01.coverage"]:
+        return f"{path} covers {coverage:.1%} of the window ({limits['GH01.coverage'] * 100:g} % needed)"
+    return ""
 
 
 def _window_ns(timeline: Timeline, names: tuple[str, ...] | list[str]) -> tuple[int, int] | None:
@@ -138,7 +142,13 @@ def _window_ns(timeline: Timeline, names: tuple[str, ...] | list[str]) -> tuple[
     return (min(s for s, _ in spans), max(e for _, e in spans)) if spans else None
 
 
-def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], shared: bool) -> HostUse | None:
+def _load(
+    series: HostSeries,
+    span: tuple[int, int],
+    covers: tuple[str, ...],
+    shared: bool,
+    limits: PolicyLimits,
+) -> HostUse | None:
     start, end = span
     interval_ns = np.rint(series.interval_s * NS_PER_S).astype(np.int64)
     begin = series.stamp_ns - interval_ns
@@ -152,15 +162,16 @@ def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], sh
     # A sample at an edge counts by the part of its interval that lies in the window.
     overlap_ns = np.minimum(stamps, end) - np.maximum(begin[inside], start)
     overlap_ns = np.maximum(overlap_ns, 1)
-    best, best_at = _highest_mean(busy, length_s, stamps, 5.0)
-    core, core_percent, hot = _cores(series, inside, length_s, stamps)
+    best, best_at = _highest_mean(busy, length_s, stamps, PEAK_SPAN_S)
+    core, core_percent, hot = _cores(series, inside, length_s, stamps, limits["GH04.busy"])
+    # A k6 at work is never at exactly 0 % throughout: such a file measured something else.
+    coverage = _coverage(begin[inside], stamps, start, end) if busy.any() else 0.0
     return HostUse(
         path=series.path,
         host=series.host,
         covers=covers,
         shared=shared,
-        # A k6 at work is never at exactly 0 % throughout: such a file measured something else.
-        coverage=_coverage(begin[inside], stamps, start, end) if busy.any() else 0.0,
+        coverage=coverage,
         step_s=step_s,
         cores=series.cores,
         mean_percent=float(np.average(busy, weights=overlap_ns)),
@@ -173,6 +184,7 @@ def _load(series: HostSeries, span: tuple[int, int], covers: tuple[str, ...], sh
         steal_mean_percent=_mean(series.steal_percent, inside),
         mem_used_max_percent=_max(series.mem_used_percent, inside),
         swap_in_max_per_s=_max(series.swap_in_pages_per_s, inside),
+        unusable=_unusable(series.path, busy, coverage, step_s, limits),
     )
 
 
@@ -203,8 +215,8 @@ def _runs(length_s: Floats, stamps: Ints, span_s: float) -> Ints:
     found = []
     first = 0
     for last, end in enumerate(ends):
-        if last and begins[last] - ends[last - 1] > 0.5 * lengths[last]:
-            first = last  # a hole: the samples are not consecutive
+        if last and begins[last] - ends[last - 1] > HOLE_SHARE * lengths[last]:
+            first = last
         while first < last - 1 and end - begins[first + 1] >= enough:
             first += 1
         if last > first and end - begins[first] >= enough:
@@ -245,19 +257,19 @@ def _highest_mean(values: Floats, length_s: Floats, stamps: Ints, span_s: float)
 
 
 def _cores(
-    series: HostSeries, inside: np.ndarray, length_s: Floats, stamps: Ints
+    series: HostSeries, inside: np.ndarray, length_s: Floats, stamps: Ints, hot_percent: float
 ) -> tuple[int | None, float | None, tuple[tuple[int, int, int], ...]]:
     if series.core_busy_percent is None:
         return None, None, ()
     columns = np.ascontiguousarray(series.core_busy_percent[inside].T)
-    runs = _runs(length_s, stamps, 10.0)
+    runs = _runs(length_s, stamps, CORE_SPAN_S)
     # Where no samples fill the span, each stands for itself.
     means = _means(columns, length_s, runs) if len(runs) else np.where(np.isfinite(columns), columns, -1.0)
     worst: tuple[float, int] = (-1.0, 0)
     hot: list[tuple[int, int, int]] = []
     for core, mean in enumerate(means):
         worst = max(worst, (float(mean.max()), core))
-        for first, after in runs[mean > HOT_CORE_PERCENT] if len(runs) else ():
+        for first, after in runs[mean > hot_percent] if len(runs) else ():
             begin = int(stamps[first] - length_s[first] * NS_PER_S)
             hot.append((core, begin, int(stamps[after - 1])))
     return (worst[1], worst[0], tuple(hot)) if worst[0] >= 0 else (None, None, ())

@@ -16,8 +16,8 @@ from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import Column, GeneratorSamples
 from auditor.samples.reduce import Floats, Ints
+from auditor.units import NS_PER_MS
 
-NS_PER_MS = 1_000_000
 LONGEST_MS = 1e10
 """No iteration lasts longer (four months): beyond it a value is damage, and would overflow."""
 MOST_DROPS = 1e9

@@ -20,11 +20,12 @@ from auditor.facts.count_sources import CountSources
 from auditor.facts.keys import Key
 from auditor.facts.plan import Plan
 from auditor.facts.quantiles import Cell, cell, identified, round_half_up
-from auditor.facts.requests import HTTP, NS_PER_MS, Requests
+from auditor.facts.requests import HTTP, Requests
 from auditor.facts.store import FactStore, Unknown, provides
 from auditor.facts.timeline import Timeline
 from auditor.fields import LABEL_OF, MINIMUM_N, PERCENTILES, SUMMARY_KEYS
 from auditor.samples.reduce import Floats
+from auditor.units import NS_PER_MS
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,10 @@ class Plan:
         """Plans of the scenarios that count: not seeding, not probes."""
         return [plan for plan in self.keys.values() if not plan.support]
 
+    def unscheduled(self) -> list[Key]:
+        """Measured keys of the plan that nothing gives a schedule, and that are not closed."""
+        return [plan.key for plan in self.measured() if plan.schedule is None and not plan.is_closed]
+
     @property
     def scenarios(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key.scenario for key in self.keys))

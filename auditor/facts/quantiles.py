@@ -36,15 +36,18 @@ class Cell:
     at_least: float | None = None
 
 
-def identified(p: float, n: int, n_censored: int) -> bool:
-    """Whether the p-quantile of n samples falls on finite values when n_censored of them are +∞.
+def allowed_without_latency(p: float, n: int) -> int:
+    """How many of n samples may be +∞ so that the p-quantile still falls on a finite one; 0 at least.
 
     The rank test of semantics §4, valid whatever n is. ``p`` is taken as the decimal it is written as: in
     binary, 0.99 × 100 is not 99.
     """
-    if n <= 0 or n_censored >= n:
-        return False
-    return math.ceil(Fraction(str(p)) * (n - 1)) <= n - n_censored - 1
+    return max(n - 1 - math.ceil(Fraction(str(p)) * (n - 1)), 0)
+
+
+def identified(p: float, n: int, n_censored: int) -> bool:
+    """Whether the p-quantile of n samples falls on finite values when n_censored of them are +∞."""
+    return n_censored < n and n_censored <= allowed_without_latency(p, n)
 
 
 def percentile(ordered: npt.NDArray[np.float64], p: float, n: int) -> float:

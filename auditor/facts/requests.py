@@ -20,7 +20,6 @@ from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import Column, GeneratorSamples
 from auditor.samples.reduce import PROTOCOL_DURATIONS, Floats, Ints
 
-NS_PER_MS = 1_000_000
 HTTP = "http_req_duration"
 GRPC = "grpc_req_duration"
 BROWSER = "browser_http_req_duration"

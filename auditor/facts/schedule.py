@@ -19,16 +19,20 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from auditor.facts.stripes import WHOLE, Stripe
+from auditor.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-NS_PER_S = 1_000_000_000
 AT_THE_EDGE_NS = 100_000
 """A constant slot less than 0.1 ms before a moment counts behind it. k6's period is cut to whole ns, so that
 30/s has slot 900 some 300 ns before 30 s: no timer of k6's is that punctual, and the start comes after it."""
+WINDOW_STEP_S = 10
+"""Tumbling windows close at a multiple of this from their start (semantics §2)."""
+WINDOW_SLOTS = 150
+"""A tumbling window holds at least so many slots, of which three are 2 % (semantics §2)."""
 MAX_SLOTS = 200_000_000
 """A schedule beyond this is refused: it would not fit in memory, and no k6 process delivers it."""
 
@@ -198,12 +202,12 @@ class Schedule:
 def tumbling_edges(schedules: Sequence[Schedule], from_s: Fraction, to_s: Fraction) -> tuple[Fraction, ...]:
     """Edges of the tumbling windows of semantics §2 over the sum of ``schedules``.
 
-    A window closes at the first multiple of 10 s from its start at which it holds 150 slots; the remainder
-    joins the last one. Returns at least two edges, or none if the stretch is empty.
+    A window closes at the first multiple of `WINDOW_STEP_S` from its start at which it holds `WINDOW_SLOTS`;
+    the remainder joins the last one. Returns at least two edges, or none if the stretch is empty.
     """
     if to_s <= from_s:
         return ()
-    step_s, enough = Fraction(10), 150
+    step_s, enough = Fraction(WINDOW_STEP_S), WINDOW_SLOTS
     edges = [from_s]
     slots_at_edge = sum(s.slots_to(from_s) for s in schedules)
     at = from_s + step_s

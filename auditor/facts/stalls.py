@@ -12,13 +12,17 @@ import numpy as np
 
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.samples import Samples
-from auditor.facts.schedule import NS_PER_S
 from auditor.facts.store import Unknown, provides
 from auditor.facts.timeline import KeyTimeline, Timeline
+from auditor.units import NS_PER_S
 
-LEAST_GAP_S = 1.0
+RATE_BEFORE_S = 10
+"""Over how long at least the rate before a gap is taken, where no plan says what was due in it."""
+STALL_LIMITS = ("CO02.shortest", "CO02.median_gaps", "CO02.median_durations")
+"""The limits that decide what a stall is: what a rule uses that asks for `Stalls`."""
 FINE_STAMP_FIX = (
     "record with fine stamps: set K6_CSV_TIME_FORMAT=unix_nano for k6's CSV output, or write JSON "
     "(--out json=k6.json.gz)"
@@ -45,11 +49,6 @@ class Stall:
     @property
     def length_s(self) -> float:
         return (self.to_ns - self.from_ns) / NS_PER_S
-
-    @property
-    def starts_stopped(self) -> bool:
-        """At least ten starts were due and fewer than half of them were made (closed: fewer than half)."""
-        return (self.due >= 10 or not self.planned) and self.started < self.due / 2
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,11 @@ def require_fine_stamps(samples: Samples) -> None:
 
 
 @provides
-def stalls(iterations: Iterations, plan: Plan, timeline: Timeline, samples: Samples) -> Stalls:
-    """Gaps longer than max(1 s, 10 × median gap, 2 × median iteration duration), per key."""
+def stalls(
+    iterations: Iterations, plan: Plan, timeline: Timeline, samples: Samples, limits: PolicyLimits
+) -> Stalls:
+    """Gaps longer than the limits of CO02: the shortest that counts, so many median gaps, and so many median
+    durations of an iteration; per key."""
     require_fine_stamps(samples)
     found: list[Stall] = []
     cold: list[Stall] = []
@@ -102,14 +104,19 @@ def stalls(iterations: Iterations, plan: Plan, timeline: Timeline, samples: Samp
         if planned is not None and planned.support:
             continue
         last_ns = timeline.ends[key.generator].last_ns
-        stalled, dead = _of(key, one, planned, timeline.keys[key], last_ns)
+        stalled, dead = _of(key, one, planned, timeline.keys[key], last_ns, limits)
         found += stalled
         cold += dead
     return Stalls(tuple(sorted(found, key=lambda s: s.from_ns)), tuple(cold))
 
 
 def _of(
-    key: Key, found: KeyIterations, plan: KeyPlan | None, clock: KeyTimeline, last_stamp_ns: int | None
+    key: Key,
+    found: KeyIterations,
+    plan: KeyPlan | None,
+    clock: KeyTimeline,
+    last_stamp_ns: int | None,
+    limits: PolicyLimits,
 ) -> tuple[list[Stall], list[Stall]]:
     """Stalls, and the cold start if there is one."""
     ends = found.ends_in_order
@@ -121,9 +128,9 @@ def _of(
         ends = np.append(ends, min(scenario_end, max(last_stamp_ns, int(ends[-1]))))
     gaps = np.diff(ends)
     limit_s = max(
-        LEAST_GAP_S,
-        10 * float(np.median(gaps)) / NS_PER_S,
-        2 * float(np.median(found.duration_ms)) / 1000,
+        limits["CO02.shortest"],
+        limits["CO02.median_gaps"] * float(np.median(gaps)) / NS_PER_S,
+        limits["CO02.median_durations"] * float(np.median(found.duration_ms)) / 1000,
     )
     long = np.flatnonzero((gaps > limit_s * NS_PER_S) & (ends[:-1] < scenario_end))
     stalled = [
@@ -153,8 +160,9 @@ def _stall(
         slots = schedule.slot_times_ns() + clock.origin_ns
         due = float(np.searchsorted(slots, to_ns) - np.searchsorted(slots, from_ns))
     else:
-        # The rate of starts before the gap, over as long as the gap (at least 10 s), but not before the origin.
-        span = max(to_ns - from_ns, 10 * NS_PER_S)
+        # The rate of starts before the gap, over as long as the gap (and `RATE_BEFORE_S` at least), but not
+        # before the origin.
+        span = max(to_ns - from_ns, RATE_BEFORE_S * NS_PER_S)
         since = max(from_ns - span, clock.origin_ns)
         before = int(np.searchsorted(found.start_ns, from_ns) - np.searchsorted(found.start_ns, since))
         due = before / max(from_ns - since, 1) * (to_ns - from_ns)

@@ -47,7 +47,8 @@ _BUILT_IN = {
 }
 _KINDS = {"rate": ("rate", "counter"), "count": ("counter", "trend"), "value": ("gauge",)}
 """Types of metric that know a statistic; only a trend knows those that are not listed."""
-CLOSE = 0.05
+RATE_UNCERTAINTY = 0.05
+"""By what share a counter's rate from the samples may differ from k6's, which divides by its own run time."""
 EXTRA_TAGS = "extra_tags"
 """The CSV column of all tags that are no system tags."""
 ZERO_BY_ABSENCE = frozenset({"dropped_iterations"})
@@ -64,6 +65,8 @@ class Threshold:
     expression: str
     state: State
     value: float | None
+    samples: int | None = None
+    """How many samples it had to judge; None where that is not known, or where none means zero."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +126,13 @@ def thresholds(counted: CountSources, evidence: Evidence, samples: Samples | Non
         for metric, expressions in named.items():
             for text in expressions:
                 if own is not None:
-                    state, value = _evaluate(own, metric, text)
+                    state, value, n = _evaluate(own, metric, text)
                 elif summary is not None:
                     state, value = evaluate_summary(summary, metric, text)
+                    n = 0 if state == "vacuous" else None
                 else:
-                    state, value = "unknown", None
-                found.append(Threshold(generator.name, metric, text, state, value))
+                    state, value, n = "unknown", None, None
+                found.append(Threshold(generator.name, metric, text, state, value, n))
     # Metric lines alone cannot say that there was none: a metric without samples has no line.
     told = all(g.options is not None for g in evidence.generators) or bool(found)
     return Thresholds(tuple(found), bool(found) if known and told else None)
@@ -148,32 +152,31 @@ def _named(
     return {d.name: d.thresholds for d in samples.definitions.values() if d.thresholds}
 
 
-def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State, float | None]:
+def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State, float | None, int | None]:
+    """(state, the figure, samples judged)."""
     expression = parse(text)
     if expression is None:
-        return "unknown", None
+        return "unknown", None, None
     split = _SUBMETRIC.match(metric)
     base = split["metric"] if split else metric
     column = samples.column(base)
     if len(column) and split:
         wanted = _filter(split["filter"])
-        if wanted is None:
-            return "unknown", None
-        if _hidden(samples, wanted):
-            return "unknown", None
+        if wanted is None or _hidden(samples, wanted):
+            return "unknown", None, None
         keep = np.array([wanted.items() <= dict(t).items() for t in samples.tagsets], dtype=bool)
         column = column.where(keep[column.tagset])
     if not len(column):
-        return _evaluate_empty(base, expression, whole=split is None)
+        return *_evaluate_empty(base, expression, whole=split is None), 0
     definition = samples.definitions.get(base)
     kind = definition.type if definition is not None else _BUILT_IN.get(base)
     # A CSV defines no metric: a custom one may be of any type that knows the statistic.
     kinds = (kind,) if kind is not None else _KINDS.get(expression.stat, ("trend",))
     found = {_evaluate_as(column, one, expression, samples) for one in kinds}
     if len(found) == 1:
-        return found.pop()
+        return *found.pop(), len(column)
     states = {state for state, _ in found}
-    return (states.pop() if len(states) == 1 else "unknown"), None
+    return (states.pop() if len(states) == 1 else "unknown"), None, len(column)
 
 
 def _evaluate_empty(base: str, expression: Expression, *, whole: bool) -> tuple[State, float | None]:
@@ -199,7 +202,7 @@ def _evaluate_as(
     if kind == "counter" and expression.stat == "rate":
         # k6 divides by its own run time, which no sample tells exactly, and coarse stamps even less.
         length_ns = max((samples.last_ns or 0) - (samples.first_ns or 0), 1)
-        if abs(value - expression.limit) <= (CLOSE + samples.coarse_ns / length_ns) * abs(value):
+        if abs(value - expression.limit) <= (RATE_UNCERTAINTY + samples.coarse_ns / length_ns) * abs(value):
             return "unknown", value
     return ("passed" if expression.holds(value) else "crossed"), value
 

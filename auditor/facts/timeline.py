@@ -15,17 +15,14 @@ import numpy as np
 from auditor.evidence import Declared, Evidence, GeneratorEvidence
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.samples import Samples
 from auditor.facts.segments import lags_ns
 from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import GeneratorSamples
+from auditor.units import NS_PER_S
 
-NS_PER_S = 1_000_000_000
-CUT_NS = 2 * NS_PER_S
-"""A run whose last stamp is earlier than this before its planned end ended early (EV01)."""
-TICK_NS = NS_PER_S
-"""k6 stamps something every second: less than this before the end nothing need be stamped at all."""
 STOPPED_CODES = frozenset({99, 105, 108})
 """Exit codes by which k6 says that it stopped a run itself (99: also of a run that went to its end)."""
 
@@ -134,14 +131,18 @@ class Timeline:
     planned_s: Fraction | None
     """The same union as planned, had nothing ended early; None where a length is not planned."""
     warmup_s: Fraction
-    warmup_declared: bool
     common_ns: tuple[int, int] | None
     """Wall-clock span of all measured windows."""
 
 
 @provides
 def timeline(
-    samples: Samples | None, plan: Plan, iterations: Iterations, evidence: Evidence, declared: Declared
+    samples: Samples | None,
+    plan: Plan,
+    iterations: Iterations,
+    evidence: Evidence,
+    declared: Declared,
+    limits: PolicyLimits,
 ) -> Timeline:
     """The clocks of all keys."""
     if samples is not None and all(one.last_ns is None for one in samples.by_generator.values()):
@@ -157,7 +158,7 @@ def timeline(
         zero = _plan_zero_ns(origins, plan)
         own = samples.by_generator.get(generator.name) if samples is not None else None
         totals_only = bool(mine) and all(found.totals_only for found in mine.values())
-        ends[generator.name] = end = _end(generator, own, totals_only, plan, origins, zero)
+        ends[generator.name] = end = _end(generator, own, totals_only, plan, origins, zero, limits)
         for key, found in mine.items():
             clocks[key] = _clock(key, found, plan.keys.get(key), origins[key], zero, end, warmup, declared)
     measured = [c for k, c in clocks.items() if k not in plan.keys or not plan.keys[k].support]
@@ -168,7 +169,6 @@ def timeline(
         window_s=_longest_union(measured, plan, planned=False) or Fraction(0),
         planned_s=_longest_union(measured, plan, planned=True),
         warmup_s=warmup,
-        warmup_declared=declared.warmup_s is not None,
         common_ns=(min(s for s, _ in spans), max(e for _, e in spans)) if spans else None,
     )
 
@@ -200,6 +200,7 @@ def _end(
     plan: Plan,
     origins: Mapping[Key, int | None],
     zero: int | None,
+    limits: PolicyLimits,
 ) -> GeneratorEnd:
     last = own.last_ns if own is not None else None
     latest: int | None = None
@@ -223,7 +224,8 @@ def _end(
     if last is not None and latest is not None:
         missing_ns = latest - last - slack
         told = bool(torn) or (bool(stopped) and not (code is not None and code.code == 99 and not said))
-        early = missing_ns > (0 if torn else TICK_NS if told else CUT_NS)
+        allowed_s = limits["OL09.stopped_s" if told else "EV01.missing"]
+        early = missing_ns > (0 if torn else round(allowed_s * NS_PER_S))
     starts = [o for o in origins.values() if o is not None]
     return GeneratorEnd(generator.name, min(starts, default=None), last, latest, torn, stopped, early, slack)
 

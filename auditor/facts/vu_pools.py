@@ -18,20 +18,20 @@ from auditor.evidence import Evidence
 from auditor.facts.delivery import DeliveredLoad, Interval
 from auditor.facts.iterations import Iterations, KeyIterations, as_ns
 from auditor.facts.keys import Key
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.stalls import Stall, Stalls
 from auditor.facts.store import provides
 from auditor.facts.timeline import KeyTimeline, Timeline
 from auditor.samples.reduce import Floats, Ints
+from auditor.units import NS_PER_S
 
-PINNED_SHARE = 0.95
-"""In-flight at or above this share of the VUs is a pool at its end."""
 CALM_SHARE = 0.8
 """Below this share of the VUs busy, on average, a pool has room: iterations last as the system takes."""
 KEPT_UP_SHARE = 0.05
 """Where completions differ from starts by no more than this share, the system keeps up."""
-RESERVE = 1.2
-"""A fifth more VUs than are needed."""
+VUS_RESERVE = 1.2
+"""How many times the VUs needed a pool should have: a fifth in reserve."""
 PARTLY_BUSY = (0.4, 0.7)
 """Shares of the VUs between which throughput is compared with that of a full pool."""
 GROWTH = 1.05
@@ -61,19 +61,14 @@ class VuPool:
     need: VuNeed | None
     """None where it cannot be told: no window in which the pool had room and the system kept up."""
     pinned_s: float | None
-    """Seconds of the window with in-flight ≥ 0.95 × max VUs; None if stamps are too coarse to tell (those of
-    one second all end together)."""
+    """Seconds of the window with in-flight ≥ SD06.pinned_share × max VUs; None if stamps are too coarse to
+    tell (those of one second all end together)."""
     full_per_s: float | None
     """Completions per second while the pool was full; None if it never was for a whole second."""
     partly_per_s: float | None
     """The highest rate of completions while it was partly busy; None where that was too short to say."""
     held_back_rps: float | None = None
     """The option `rps`, by which k6 itself held requests back."""
-
-    @property
-    def short(self) -> bool:
-        """Whether the plan needs more VUs than there are."""
-        return self.need is not None and self.need.vus > self.max_vus
 
     @property
     def does_not_grow(self) -> bool:
@@ -94,7 +89,7 @@ class VuPools:
         pools = [self.pools[key] for key in keys if key in self.pools]
         if not pools or any(pool.need is None for pool in pools):
             return None
-        return int(np.ceil(sum(max(p.need.vus, 1.0) for p in pools if p.need is not None) * RESERVE))
+        return int(np.ceil(sum(max(p.need.vus, 1.0) for p in pools if p.need is not None) * VUS_RESERVE))
 
     def advice(self, keys: Iterable[Key]) -> str:
         """What to do about the pools of these keys, with one number for every rule; "" where nothing is wrong
@@ -134,9 +129,11 @@ def vu_pools(
     delivery: DeliveredLoad,
     stalls: Stalls | None,
     evidence: Evidence,
+    limits: PolicyLimits,
 ) -> VuPools:
     """In-flight from starts and ends, never from the `vus` gauge."""
     pools: dict[Key, VuPool] = {}
+    pinned_share = limits["SD06.pinned_share"]
     rps = {g.name: next((o.rps for o in g.option_sources if o.rps), None) for g in evidence.generators}
     for key, one in plan.keys.items():
         if one.schedule is None or one.support or not one.max_vus:
@@ -148,14 +145,14 @@ def vu_pools(
         windows = delivery.windows.get(str(key)) or delivery.windows.get(key.scenario) or ()
         mine = [s for s in stalls.found if s.key == key and s.in_window] if stalls is not None else []
         times, level = in_flight(found)
-        full, partly = _throughput(found, clock, one.max_vus)
+        full, partly = _throughput(found, clock, one.max_vus, pinned_share)
         pools[key] = VuPool(
             key=key,
             max_vus=one.max_vus,
             need=_need(found, clock, one, windows, mine),
             pinned_s=None
             if clock.slack_ns
-            else _time_at_least(times, level, PINNED_SHARE * one.max_vus, clock) / 1e9,
+            else _time_at_least(times, level, pinned_share * one.max_vus, clock) / 1e9,
             full_per_s=full,
             partly_per_s=partly,
             held_back_rps=rps[key.generator],
@@ -226,7 +223,7 @@ def _need(
         return VuNeed(peak * least_s, least_s, "minimum") if least_s else None
     need = VuNeed(peak * calm_s, calm_s, "median")
     for stall in stalls:
-        edges = np.array([stall.from_ns - 1_000_000_000, stall.from_ns])
+        edges = np.array([stall.from_ns - NS_PER_S, stall.from_ns])
         before = float(mean_in_flight(found, edges)[0])
         arriving = stall.due if stall.planned else 0.0
         if before + arriving > need.vus:
@@ -254,17 +251,19 @@ def _calm_median_s(
     return longest
 
 
-def _throughput(found: KeyIterations, clock: KeyTimeline, max_vus: int) -> tuple[float | None, float | None]:
+def _throughput(
+    found: KeyIterations, clock: KeyTimeline, max_vus: int, pinned_share: float
+) -> tuple[float | None, float | None]:
     """Completions per second while the pool was full, and the most while it was partly busy."""
     if clock.slack_ns or clock.origin_ns is None:
         return None, None
     last = int(found.ends_in_order[-1])
-    edges = np.arange(clock.origin_ns, min(last, clock.to_ns) + 1, 1_000_000_000, dtype=np.int64)
+    edges = np.arange(clock.origin_ns, min(last, clock.to_ns) + 1, NS_PER_S, dtype=np.int64)
     if len(edges) < 2:
         return None, None
     busy = mean_in_flight(found, edges) / max_vus
     done = np.diff(np.searchsorted(found.ends_in_order, edges)).astype(np.float64)
-    full = done[busy >= PINNED_SHARE]
+    full = done[busy >= pinned_share]
     partly = done[(busy >= PARTLY_BUSY[0]) & (busy < PARTLY_BUSY[1])]
     return (
         float(full.mean()) if len(full) else None,

@@ -12,8 +12,7 @@ from auditor.facts.keys import Key
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.requests import Requests
 from auditor.facts.store import provides
-
-NS_PER_S = 1_000_000_000
+from auditor.units import NS_PER_S
 
 
 @dataclass(frozen=True)

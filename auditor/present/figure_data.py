@@ -17,14 +17,13 @@ from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.latency import Latency
 from auditor.facts.plan import Plan
 from auditor.facts.quantiles import identified
-from auditor.facts.requests import NS_PER_MS, Requests
+from auditor.facts.requests import Requests
 from auditor.facts.stalls import Stalls
 from auditor.facts.store import FactStore, Unknown
 from auditor.facts.timeline import Timeline
 from auditor.fields import CHARTED, LABEL_OF, PERCENTILES
 from auditor.present.series import (
-    NS_PER_S,
-    Floats,
+    Reals,
     as_series,
     bucket_percentiles,
     bucket_s,
@@ -32,6 +31,7 @@ from auditor.present.series import (
     rows,
     tail_curve,
 )
+from auditor.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +126,7 @@ def load(facts: FactStore) -> dict[str, Any]:
     }
 
 
-def _end_with_plan(counts: Mapping[str, Floats], axis: Clock, timeline: Timeline, width: int) -> None:
+def _end_with_plan(counts: Mapping[str, Reals], axis: Clock, timeline: Timeline, width: int) -> None:
     """Cut the lines where the plan ends, instead of letting them fall to zero in the second after it: only
     completions go on there. A constant schedule starts one more at its very end, which is no load."""
     ends = [timeline.keys[key].planned_end_ns for key in axis.keys]
@@ -139,7 +139,7 @@ def _end_with_plan(counts: Mapping[str, Floats], axis: Clock, timeline: Timeline
         after[after <= len(known)] = np.nan
 
 
-def due(schedule: Schedule, at_s: Floats) -> Floats:
+def due(schedule: Schedule, at_s: Reals) -> Reals:
     """The integral of the planned rate up to each time: smooth, where slots would jump by one."""
     total = np.zeros(len(at_s))
     for stage in schedule.stages:
@@ -221,7 +221,7 @@ def percentiles(facts: FactStore) -> dict[str, Any]:
     }
 
 
-def _quantile(ordered: Floats, n: int, share: float) -> float | str:
+def _quantile(ordered: Reals, n: int, share: float) -> float | str:
     if not identified(share, n, n - len(ordered)):
         return "not identified"
     h = share * (n - 1)
@@ -260,7 +260,7 @@ def cpu(facts: FactStore) -> dict[str, Any]:
     }
 
 
-def _host(host: HostSeries, axis: Clock) -> tuple[Floats, Floats, Floats] | None:
+def _host(host: HostSeries, axis: Clock) -> tuple[Reals, Reals, Reals] | None:
     at = (host.stamp_ns - axis.zero_ns) / NS_PER_S
     inside = (at >= 0) & (at <= axis.until_s)
     if not inside.any():

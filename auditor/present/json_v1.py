@@ -7,7 +7,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from auditor.engine.limits import owned
 from auditor.facts.accounting import total
+from auditor.facts.limits import PolicyLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,11 +168,8 @@ def _quantity(quantity: Quantity) -> dict[str, Any]:
 
 def _policy(audit: Audit) -> dict[str, Any]:
     settings = [{"name": s.name, "value": s.value, "source": s.source} for s in audit.policy.settings]
-    limits = {
-        f"{r.rule.meta.id}.{limit.name}": audit.policy.limits.get(r.id, {}).get(limit.name, limit.default)
-        for r in audit.results
-        for limit in r.rule.meta.limits
-    }
+    in_force = audit.facts.get(PolicyLimits)
+    limits = {name: in_force[name] for name in owned(r.rule for r in audit.results)}
     digest = hashlib.sha256(
         json.dumps([[s["name"], s["value"]] for s in settings] + sorted(limits.items())).encode()
     ).hexdigest()

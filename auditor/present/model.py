@@ -11,6 +11,8 @@ import json
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from auditor.engine.limits import owned
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.store import FactStore, Unknown
 from auditor.facts.timeline import Timeline
 from auditor.present import figure_data, table_data
@@ -36,8 +38,8 @@ TABLES: dict[str, Callable[[FactStore], dict[str, Any]]] = {
     "thresholds": table_data.thresholds,
     "stalls": table_data.stalls,
 }
-CPU_LIMITS = {"mean": ("GH02", "mean"), "highest_5s": ("GH03", "highest_5s")}
-"""What the figure of the generator's CPU draws as limits: rule, and the name of its limit."""
+CPU_LIMITS = {"mean": "GH02.mean", "highest_5s": "GH03.highest_5s"}
+"""The limits that the figure of the generator's CPU draws."""
 
 
 def model(audit: Audit) -> dict[str, Any]:
@@ -100,10 +102,6 @@ def _about(audit: Audit) -> dict[str, list[str]]:
 
 def _limits(audit: Audit) -> dict[str, float]:
     """The CPU limits in force, of the rules that ran."""
-    found: dict[str, float] = {}
-    for name, (rule, limit_name) in CPU_LIMITS.items():
-        for result in audit.results:
-            for limit in result.rule.meta.limits if result.id == rule else ():
-                if limit.name == limit_name:
-                    found[name] = audit.policy.limits.get(rule, {}).get(limit_name, limit.default)
-    return found
+    in_force = audit.facts.get(PolicyLimits)
+    ran = owned(result.rule for result in audit.results)
+    return {name: in_force[limit] for name, limit in CPU_LIMITS.items() if limit in ran}

@@ -6,13 +6,16 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from auditor._resources import data_dir
+from auditor.engine.limits import owned
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from auditor.engine.rule import LoadedRule
 
 
-def page(rule: LoadedRule) -> str:
-    """The page as Markdown, ending in a line break."""
+def page(rule: LoadedRule, rules: Sequence[LoadedRule]) -> str:
+    """The page as Markdown, ending in a line break; ``rules`` own the limits that it refers to."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -23,5 +26,8 @@ def page(rule: LoadedRule) -> str:
         keep_trailing_newline=True,
         autoescape=False,  # Markdown for a terminal, from the package's own words
     )
+    known = owned(rules)
     doc = {heading: textwrap.dedent(f"    {text}").strip() for heading, text in rule.doc.items()}
-    return environment.get_template("rule.md.j2").render(rule=rule.meta, doc=doc)
+    return environment.get_template("rule.md.j2").render(
+        rule=rule.meta, doc=doc, uses={name: known[name] for name in rule.meta.uses}
+    )

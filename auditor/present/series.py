@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.floating[Any]]
-Ints = npt.NDArray[np.int64]
+from auditor.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from auditor.samples.reduce import Ints
+
+Reals = npt.NDArray[np.floating[Any]]
+"""Of any precision."""
 MOST_POINTS = 600
 MOST_ROWS = 60
-NS_PER_S = 1_000_000_000
 _WIDTHS_S = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600)
 
 
-def thin(x: Floats, y: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
+def thin(x: Reals, y: Reals, most: int = MOST_POINTS) -> tuple[Reals, Reals]:
     """At most ``most`` of the points, in order: the first, the last, and the lowest and highest of each
     stretch, so that no peak is lost."""
     n = len(x)
@@ -32,7 +36,7 @@ def thin(x: Floats, y: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]
     return x[keep], y[keep]
 
 
-def as_series(x: Floats, y: Floats, digits: int = 2) -> dict[str, list[float | None]]:
+def as_series(x: Reals, y: Reals, digits: int = 2) -> dict[str, list[float | None]]:
     """A thinned series as plain values: NaN becomes null."""
     x, y = thin(x, y)
     return {"x": [_plain(v, 3) for v in x.tolist()], "y": [_plain(v, digits) for v in y.tolist()]}
@@ -45,7 +49,7 @@ def _plain(value: float, digits: int) -> float | None:
     return int(rounded) if rounded == int(rounded) else rounded
 
 
-def rows(columns: list[Floats], digits: int = 2, worst: int | None = None) -> list[list[float | None]]:
+def rows(columns: list[Reals], digits: int = 2, worst: int | None = None) -> list[list[float | None]]:
     """The columns as at most `MOST_ROWS` rows. Of each stretch the first row stands for it, or the one in
     which column ``worst`` is highest."""
     n = len(columns[0])
@@ -60,7 +64,7 @@ def rows(columns: list[Floats], digits: int = 2, worst: int | None = None) -> li
     return picked
 
 
-def per_bucket(times_ns: Ints, zero_ns: int, width_s: int, buckets: int, weights: Ints | None = None) -> Floats:
+def per_bucket(times_ns: Ints, zero_ns: int, width_s: int, buckets: int, weights: Ints | None = None) -> Reals:
     """Counts in each bucket since ``zero_ns``; what lies outside is left out."""
     bucket = (times_ns - zero_ns) // (width_s * NS_PER_S)
     inside = (bucket >= 0) & (bucket < buckets)
@@ -77,7 +81,7 @@ def bucket_s(length_s: float, count: int) -> int:
     return next((w for w in _WIDTHS_S if w >= wanted - 1e-9), int(wanted / 3600 + 1) * 3600)
 
 
-def bucket_percentiles(bucket: Ints, value: Floats, buckets: int, shares: tuple[float, ...]) -> list[Floats]:
+def bucket_percentiles(bucket: Ints, value: Reals, buckets: int, shares: tuple[float, ...]) -> list[Reals]:
     """Percentiles of each bucket, by k6's own interpolation; NaN where a bucket is empty."""
     order = np.lexsort((value, bucket))
     value = value[order]
@@ -96,7 +100,7 @@ def bucket_percentiles(bucket: Ints, value: Floats, buckets: int, shares: tuple[
     return found
 
 
-def tail_curve(ordered: Floats, n: int, points: int = 240) -> dict[str, Any]:
+def tail_curve(ordered: Reals, n: int, points: int = 240) -> dict[str, Any]:
     """The percentile curve of ``ordered`` values out of ``n``: x = −log10(1 − p), up to the last that is
     identified and to the rank of the largest of n."""
     if not len(ordered):

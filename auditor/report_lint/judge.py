@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from auditor.engine.audit import Audit, is_selected, link, run_rule, waive
+from auditor.engine.limits import limits_in_force
 from auditor.engine.policy import Policy
 from auditor.engine.rule import LoadedRule, RuleResult
 from auditor.evidence import Declared, Evidence, ReportedField, ReportEvidence
 from auditor.facts.header import Header
 from auditor.facts.latency import Latency
+from auditor.facts.limits import PolicyLimits
 from auditor.facts.linted_report import LintedReport, RunBeside
 from auditor.facts.samples import Samples
 from auditor.facts.store import FactStore
@@ -73,9 +75,15 @@ def audit_report(
 ) -> ReportAudit:
     """Judge a report."""
     linted = LintedReport(report, _beside(run) if run is not None else None)
-    store = FactStore({LintedReport: linted, Declared: policy.declared})
+    store = FactStore(
+        {
+            LintedReport: linted,
+            Declared: policy.declared,
+            PolicyLimits: limits_in_force(rules, policy.limits),
+        }
+    )
     selected = [r for r in rules if r.check_report is not None and is_selected(r, policy)]
-    results = [run_rule(rule, rule.check_report, store, policy) for rule in selected]
+    results = [run_rule(rule, rule.check_report, store) for rule in selected]
     every = {r.meta.id: r for r in rules if r.check_report is not None}
     # A waiver of a rule that judges runs as well is used up there; here it may be idle.
     waivers = [w for w in policy.waivers if w.rule in every and (run is None or every[w.rule].check is None)]
@@ -104,6 +112,7 @@ def _beside(run: Audit) -> RunBeside:
             whole = FactStore(
                 {
                     Evidence: run.evidence,
+                    PolicyLimits: run.facts.get(PolicyLimits),
                     Samples: run.facts.get(Samples),
                     Declared: dataclasses.replace(declared, warmup_s=Fraction(0)),
                 }

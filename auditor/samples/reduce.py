@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from auditor.evidence import MetricBatch, PartReport, PointBatch, PointsPart, PointTables
 from auditor.samples.spill import Spill
-
-NS_PER_S = 1_000_000_000
+from auditor.units import NS_PER_S
 
 PROTOCOL_DURATIONS = ("http_req_duration", "grpc_req_duration", "browser_http_req_duration", "ws_connecting")
 """The latency metric of each protocol that k6 speaks."""

@@ -17,7 +17,7 @@ When it is wrong
     It is a note: it never changes the verdict.
 """
 
-from auditor.api import Cardinality, Finding, Findings, Limit, Limits, Rule, Samples, Scope, count
+from auditor.api import Cardinality, Finding, Findings, Limits, Rule, Samples, Scope, count
 
 RULE = Rule(
     id="CA03",
@@ -25,17 +25,15 @@ RULE = Rule(
     title="The tag that makes most time series",
     severity="info",
     since="0.1",
-    limits=(
-        Limit("series", 100_000, "time series", "CA01"),
-        Limit("names", 500, "names", "CA02"),
-    ),
+    uses=("CA01.series", "CA02.names"),
+    moved_limits={"series": "CA01.series", "names": "CA02.names"},
     consequence_of=("CA01", "CA02"),
 )
 
 
 def check(cardinality: Cardinality, samples: Samples, limits: Limits) -> Findings:
     for name, own in cardinality.by_generator.items():
-        if own.at_least <= limits["series"] and own.names <= limits["names"]:
+        if own.at_least <= limits["CA01.series"] and own.names <= limits["CA02.names"]:
             continue
         if not own.worst_tag:
             continue
@@ -48,7 +46,7 @@ def check(cardinality: Cardinality, samples: Samples, limits: Limits) -> Finding
             f"{own.at_least:,} time series in all",
             fix=fix,
             observed=count(own.worst_tag_values, "values"),
-            limit=count(limits["names"], "values"),
+            limit=count(limits["CA02.names"], "values"),
             evidence=(samples.by_generator[name].path,),
             scope=Scope(generator=name),
         )

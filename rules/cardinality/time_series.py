@@ -22,6 +22,7 @@ When it is wrong
 """
 
 from auditor.api import (
+    PEAK_SPAN_S,
     Cardinality,
     Finding,
     Findings,
@@ -42,12 +43,9 @@ RULE = Rule(
     severity="warning",
     raises=True,
     since="0.1",
-    limits=(
-        Limit("series", 100_000, "time series", "k6 warns from this number on"),
-        Limit("cpu_mean", 60, "% CPU", "GH02"),
-        Limit("cpu_5s", 80, "% CPU", "GH03"),
-        Limit("memory", 90, "% of memory", "GH06"),
-    ),
+    limits=(Limit("series", 100_000, "time series", "k6 warns from this number on"),),
+    uses=("GH02.mean", "GH03.highest_5s", "GH03.p95", "GH06.used", "GH06.swap_in"),
+    moved_limits={"cpu_mean": "GH02.mean", "cpu_5s": "GH03.highest_5s", "memory": "GH06.used"},
     references=("grafana/k6#2762",),
     consequence_of=("CA02",),
 )
@@ -88,12 +86,12 @@ def check(cardinality: Cardinality, samples: Samples, load: GeneratorHosts | Non
 
 def strain(host: HostUse, limits: Limits) -> str:
     """What on this host is beyond a limit, in words; empty if nothing is."""
-    if host.max_5s_percent > limits["cpu_5s"] or host.p95_percent > limits["cpu_5s"]:
-        return f"CPU {host.max_5s_percent:.1f} % over 5 s"
-    if host.mean_percent > limits["cpu_mean"]:
+    if host.max_5s_percent > limits["GH03.highest_5s"] or host.p95_percent > limits["GH03.p95"]:
+        return f"CPU {host.max_5s_percent:.1f} % over {PEAK_SPAN_S:g} s"
+    if host.mean_percent > limits["GH02.mean"]:
         return f"mean CPU {host.mean_percent:.1f} %"
-    if host.mem_used_max_percent is not None and host.mem_used_max_percent > limits["memory"]:
+    if host.mem_used_max_percent is not None and host.mem_used_max_percent > limits["GH06.used"]:
         return f"memory {host.mem_used_max_percent:.1f} % used"
-    if host.swap_in_max_per_s:
+    if host.swap_in_max_per_s is not None and host.swap_in_max_per_s > limits["GH06.swap_in"]:
         return f"swapping in {host.swap_in_max_per_s:.4g} pages/s"
     return ""

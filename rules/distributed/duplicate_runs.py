@@ -27,6 +27,7 @@ from itertools import combinations
 import numpy as np
 
 from auditor.api import (
+    NS_PER_S,
     Evidence,
     Finding,
     Findings,
@@ -40,6 +41,7 @@ from auditor.api import (
     Scope,
     Timeline,
     count,
+    edge_starts,
     percent,
 )
 
@@ -173,11 +175,11 @@ def late(
         found = iterations.by_key[key].start_ns
         if own.planned_end_ns is None or not len(found):
             continue
-        after = own.planned_end_ns + round(limits["after_end"] * 1e9) + own.slack_ns
+        after = own.planned_end_ns + round(limits["after_end"] * NS_PER_S) + own.slack_ns
         n = int(np.count_nonzero(found > after))
         one = plan.keys.get(key)
         schedule = one.schedule if one is not None else None
-        allowance = 1 + (-(-schedule.end_per_s * 5 // 1000) if schedule is not None else 0)
+        allowance = 1 + (edge_starts(schedule) if schedule is not None else 0)
         if n <= limits["late"] * len(found) or n <= allowance:
             continue
         seconds = (int(found.max()) - own.planned_end_ns) / 1e9

@@ -93,7 +93,7 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
         (s.percent if s.percent is not None else (s.fraction or Fraction(0)) * 100 for s in shares),
         Fraction(0),
     )
-    if abs(total - 100) <= Fraction(str(limits["rounding"])) * n:
+    if abs(total - 100) <= limits.exact("rounding") * n:
         return
     fix = f"start instance i of {n} with --execution-segment (i-1)/{n}:i/{n} and run again"
     if total < 100:

@@ -22,9 +22,9 @@ When it is wrong
     reason. Counts from the log are of the whole run, warm-up included.
 """
 
-from fractions import Fraction
-
 from auditor.api import (
+    HARD_LOG_KINDS,
+    SOFT_LOG_KINDS,
     Errors,
     Evidence,
     Finding,
@@ -48,18 +48,15 @@ RULE = Rule(
     references=("grafana/k6#826", "grafana/k6#1495"),
 )
 
-HARD_LOG = ("address", "files", "dns")
-SOFT_LOG = ("refused", "reset")
-
 
 def check(errors: Errors, evidence: Evidence, samples: Samples, limits: Limits) -> Findings:
     if not errors.requests and not errors.client_hard and not errors.client_soft:
         yield NotApplicable("no request was made")
         return
-    most = errors.requests * Fraction(str(limits["share"]))
+    most = errors.requests * limits.exact("share")
     for number, kinds, is_invalid in (
-        (errors.client_hard, HARD_LOG, True),
-        (errors.client_soft, SOFT_LOG, False),
+        (errors.client_hard, HARD_LOG_KINDS, True),
+        (errors.client_soft, SOFT_LOG_KINDS, False),
     ):
         if number <= most:
             continue
@@ -93,8 +90,7 @@ def _texts(errors: Errors, *, soft: bool) -> str:
     """Their words as k6 recorded them, most frequent first."""
     texts: dict[str, int] = {}
     for cause in errors.causes:
-        client = cause.error_code[:2] in ("11", "12") and len(cause.error_code) == 4
-        if client and (cause.error_code in ("1212", "1220")) == soft:
+        if cause.client_side == ("soft" if soft else "hard"):
             text = cause.error or f"error code {cause.error_code}"
             texts[text] = texts.get(text, 0) + cause.count
     words = [f"{n:,} × {text}" for text, n in sorted(texts.items(), key=lambda t: (-t[1], t[0]))[:3]]

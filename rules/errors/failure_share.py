@@ -49,6 +49,7 @@ from auditor.api import (
     Rule,
     Scope,
     Unknown,
+    allowed_without_latency,
     percent,
 )
 
@@ -118,11 +119,11 @@ def check(
 def _of_protocol(outcomes: Outcomes, files: tuple[str, ...]) -> Findings:
     """Failures of a protocol that the header's percentiles are not of, by the same ranks."""
     n, failed = outcomes.sent, outcomes.failed
-    name = next((name for name, p in PERCENTILES if failed > _budget(p, n)), None)
+    name = next((name for name, p in PERCENTILES if failed > allowed_without_latency(p, n)), None)
     if not failed or name is None:
         return
     is_invalid = name in DECIDING
-    allowed = _budget(dict(PERCENTILES)[DECIDING[-1] if is_invalid else name], n)
+    allowed = allowed_without_latency(dict(PERCENTILES)[DECIDING[-1] if is_invalid else name], n)
     statuses = ", ".join(
         f"{count:,} × status {status or '(none)'}" for status, count in list(outcomes.statuses.items())[:3]
     )
@@ -152,14 +153,9 @@ def _first_void(population: Population, *, printed_only: bool) -> str | None:
     if not population.failed:
         return None
     for name, p in PERCENTILES:
-        if (not printed_only or n >= MINIMUM_N[name]) and censored > _budget(p, n):
+        if (not printed_only or n >= MINIMUM_N[name]) and censored > allowed_without_latency(p, n):
             return name
     return None
-
-
-def _budget(p: float, n: int) -> int:
-    """How many of n may be without a value so that the p-quantile still falls on one."""
-    return max(n - 1 - math.ceil(Fraction(str(p)) * (n - 1)), 0)
 
 
 def _finding(scenario: str, population: Population, name: str, files: tuple[str, ...], causes: str) -> Finding:
@@ -168,6 +164,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
     void = [LABEL_OF[other] for other, q in PERCENTILES if q >= dict(PERCENTILES)[name]]
     is_invalid = name in DECIDING
     target = DECIDING[-1] if is_invalid else name
+    most = allowed_without_latency(dict(PERCENTILES)[target], n)
     others = censored - failed
     more = f"; with {others:,} dropped or cut off, {censored / n * 100:.2f} % have no latency" if others else ""
     kind = "offered" if population.kind == "offered" else "sent"
@@ -177,7 +174,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
             f"({failed / n * 100:.2f} %{more}): {_listed(void)} cannot be known{causes}"
         ),
         fix=(
-            f"for {LABEL_OF[target]} at most {_budget(dict(PERCENTILES)[target], n):,} of {n:,} may be without "
+            f"for {LABEL_OF[target]} at most {most:,} of {n:,} may be without "
             "a latency: fix the cause of the failures, or report their share as the result"
         ),
         observed=percent(censored / n),

@@ -75,7 +75,7 @@ def _from_log(generator: GeneratorEvidence, accounting: Accounting, limits: Limi
     thrown = generator.log.exceptions
     mine = [account for key, account in accounting.whole.items() if key.generator == generator.name]
     iterations = sum(account.started for account in mine)
-    most = iterations * Fraction(str(limits["exceptions"]))
+    most = iterations * limits.exact("exceptions")
     if thrown <= most:
         return
     where = f" on {generator.name}" if generator.name else ""
@@ -105,7 +105,7 @@ def _without_log(
         made = 0 if own is None else int(own.of(key.scenario).sum()) if key.scenario else len(own)
         each = Fraction(made, account.completed)
         whole = round(each)
-        if whole < 1 or abs(each - whole) > whole * Fraction(str(limits["whole_number"])):
+        if whole < 1 or abs(each - whole) > whole * limits.exact("whole_number"):
             yield Unknown(
                 f"no log was kept, and {key} made {float(each):.4g} requests per iteration: whether the "
                 "script threw exceptions is not known",

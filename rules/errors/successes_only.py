@@ -20,7 +20,16 @@ When it is wrong
     If the label stands in words that are not looked for.
 """
 
-from auditor.api import Finding, Findings, LintedReport, NotApplicable, Quantity, Rule, RunBeside
+from auditor.api import (
+    Finding,
+    Findings,
+    Limits,
+    LintedReport,
+    NotApplicable,
+    Quantity,
+    Rule,
+    RunBeside,
+)
 
 RULE = Rule(
     id="ER01",
@@ -28,20 +37,19 @@ RULE = Rule(
     title="Percentiles are of the successful requests only, and do not say so",
     severity="invalid",
     since="0.2",
+    uses=("HD13.relative",),
     references=("semantics §4", "k6 expected_response"),
 )
 
-CLOSE = 0.01
 
-
-def check_report(linted: LintedReport) -> Findings:
+def check_report(linted: LintedReport, limits: Limits) -> Findings:
     report = linted.report
     if not linted.percentiles():
         yield NotApplicable("the report has no percentile")
         return
     failures = max(report.failures or 0.0, float(linted.run.failures) if linted.run is not None else 0.0)
     of_successes = report.percentiles_of_expected or (
-        linted.run is not None and _equal_successes(linted, linted.run)
+        linted.run is not None and _equal_successes(linted, linted.run, limits["HD13.relative"])
     )
     if not failures:
         yield NotApplicable("no failures are known of")
@@ -56,13 +64,13 @@ def check_report(linted: LintedReport) -> Findings:
         )
 
 
-def _equal_successes(linted: LintedReport, run: RunBeside) -> bool:
+def _equal_successes(linted: LintedReport, run: RunBeside, close: float) -> bool:
     """Whether every percentile is that of the successful requests, and one of them is not that of all."""
     other = False
     for name, found in linted.percentiles().items():
         successful = run.header[name].detail.get("of_successful")
-        if found.value is None or successful is None or abs(found.value - successful) > CLOSE * successful:
+        if found.value is None or successful is None or abs(found.value - successful) > close * successful:
             return False
         whole = run.header[name].value
-        other |= whole is None or abs(found.value - whole) > CLOSE * whole
+        other |= whole is None or abs(found.value - whole) > close * whole
     return other

@@ -64,6 +64,8 @@ RULE = Rule(
         Limit("iterations", 1, "iterations", "own: an iteration may end between the two counts"),
         Limit("per_vu", 1, "starts per VU", "own: the last iteration of a VU may begin just before the end"),
         Limit("share", 0.001, "share of the iterations", "counts of one run agree within 0.1 % (semantics §8)"),
+        Limit("interrupted", 2, "iterations", "own: an iteration may be cut off between the two counts"),
+        Limit("interrupted_share", 0.1, "share of the interrupted", "own: one cut off early leaves no sample"),
     ),
     references=("semantics §8", "semantics §10"),
     consequence_of=("DM06", "EV01", "EV02"),
@@ -239,8 +241,9 @@ def against_console(
     if console.counts is not None and console.counts.final:
         # One that was cancelled before it ran is counted by the console alone.
         began = sum(i.interrupted for k, i in iterations.by_key.items() if k.generator == generator.name)
-        if abs(began - console.counts.interrupted) > max(2, 0.1 * console.counts.interrupted):
-            counted.append(("interrupted iterations", began, console.counts.interrupted, True))
+        cut = console.counts.interrupted
+        if abs(began - cut) > max(limits["interrupted"], limits["interrupted_share"] * cut):
+            counted.append(("interrupted iterations", began, cut, True))
     for what, here, there, final in counted:
         differs = abs(here - there) if final else there - here
         if differs <= max(limits["iterations"], limits["share"] * there):

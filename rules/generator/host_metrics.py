@@ -29,7 +29,11 @@ RULE = Rule(
     title="The generator's host has no usable metrics",
     severity="invalid",
     since="0.1",
-    limits=(Limit("uncovered", 0, "generators", "own: one generator in the dark is enough"),),
+    limits=(
+        Limit("uncovered", 0, "generators", "own: one generator in the dark is enough"),
+        Limit("coverage", 0.95, "share of the window", "own: what is not seen is at most one part in twenty"),
+        Limit("step", 10, "s between samples", "own: a longer mean hides what happens within it"),
+    ),
     references=("semantics §7",),
     about=("generator_cpu",),
 )

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from auditor.api import (
+    CORE_SPAN_S,
     Accounting,
     DeliveredLoad,
     Finding,
@@ -52,10 +53,9 @@ RULE = Rule(
     severity="warning",
     raises=True,
     since="0.1",
-    limits=(
-        Limit("busy", 80, "% of one core over 10 s", "k6 documentation's 80 %, applied to a core"),
-        Limit("delivered", 0.98, "share of a window's plan", "OL03"),
-    ),
+    limits=(Limit("busy", 80, "% of one core over 10 s", "k6 documentation's 80 %, applied to a core"),),
+    uses=("OL03.short_ratio", "OL03.small_deficit"),
+    moved_limits={"delivered": "OL03.short_ratio"},
     references=("semantics §7", "grafana/k6#1303"),
     consequence_of=("GH03",),
     about=("generator_cpu",),
@@ -77,7 +77,7 @@ def check(
         yield NotApplicable("the host metrics have no figures per core")
     for host in load.hosts:
         hot = host.hot_core_ns
-        if not hot or host.worst_core_percent is None or host.worst_core_percent <= limits["busy"]:
+        if not hot or host.worst_core_percent is None:
             continue
         lost = loss(host, hot, delivery, accounting, iterations, plan, timeline, limits)
         first, last = min(start for _, start, _ in hot), max(end for _, _, end in hot)
@@ -86,7 +86,7 @@ def check(
         many = f" of {host.cores}" if host.cores else ""
         name = f"host {host.host}" if host.host else host.path
         message = (
-            f"{name}: {named}{many} over {limits['busy']:g} % for 10 s or more between "
+            f"{name}: {named}{many} over {limits['busy']:g} % for {CORE_SPAN_S:g} s or more between "
             f"{clock(first)} and {clock(last)}; core {host.worst_core} reached {host.worst_core_percent:.1f} %"
         )
         message += f"; at that time {lost}" if lost else "; no load was lost at that time"
@@ -128,7 +128,7 @@ def loss(
         )
         for window in windows or ():
             low, high = own.at_ns(window.from_s), own.at_ns(window.to_s)
-            if window.ratio < limits["delivered"] and any(s < high and e > low for s, e in spans):
+            if window.ratio < limits["OL03.short_ratio"] and any(s < high and e > low for s, e in spans):
                 return (
                     f"{key} started {window.started:,} of {window.slots:,} in the window from "
                     f"{float(window.from_s):g} s to {float(window.to_s):g} s"
@@ -138,13 +138,13 @@ def loss(
         for start, end in spans:
             drops = int(found.drop_count[(found.drop_ns >= start) & (found.drop_ns <= end)].sum())
             if drops > structural:
-                return f"{key} dropped {drops:,} iterations within 10 s"
+                return f"{key} dropped {drops:,} iterations within {CORE_SPAN_S:g} s"
             if account is None or not account.silent or own.origin_ns is None or own.slack_ns:
                 continue
             slots = np.count_nonzero(_within(one.schedule.slot_times_ns() + own.origin_ns, start, end))
             starts = np.count_nonzero(_within(found.start_ns, start, end))
             if slots - starts - drops > account.allowance:
-                return f"{slots - starts - drops:,} starts of {key} were silently lost within 10 s"
+                return f"{slots - starts - drops:,} starts of {key} were silently lost within {CORE_SPAN_S:g} s"
     return ""
 
 

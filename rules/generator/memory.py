@@ -21,6 +21,7 @@ When it is wrong
 """
 
 from auditor.api import (
+    LOAD_LOST_LIMITS,
     Finding,
     Findings,
     GeneratorHosts,
@@ -48,6 +49,7 @@ RULE = Rule(
         Limit("full", 99, "% of memory", "own: nothing is left"),
         Limit("swap_in", 0, "pages/s", "own: a generator must not swap"),
     ),
+    uses=LOAD_LOST_LIMITS,
     references=("semantics §7",),
     consequence_of=("CA01",),
 )

@@ -24,6 +24,7 @@ import numpy as np
 
 from auditor.api import (
     MINIMUM_N,
+    NS_PER_MS,
     CountSources,
     Finding,
     Findings,
@@ -49,7 +50,6 @@ RULE = Rule(
     references=("semantics §4",),
     consequence_of=("GH03",),
 )
-SLACK_NS = 1_000_000
 
 
 def check(
@@ -70,7 +70,7 @@ def check(
         one = plan.keys.get(key)
         if own is None or clock.window_s <= 0 or (one is not None and one.support):
             continue
-        inside = own.of(key.scenario) & clock.inside(own.start_ns, slack_ns=SLACK_NS)
+        inside = own.of(key.scenario) & clock.inside(own.start_ns, slack_ns=NS_PER_MS)
         felt.append(own.felt_ms[inside])
         plain.append(own.duration_ms[inside])
     n = sum(len(part) for part in plain)

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.api import (
+    NS_PER_MS,
     Declared,
     Finding,
     Findings,
@@ -52,11 +53,10 @@ RULE = Rule(
         Limit("iteration_slack_ms", 1, "ms", "own: k6 takes the two times apart"),
         Limit("evidence_slack_ms", 1000, "ms", "k6 writes its first gauge after up to a second"),
     ),
+    uses=("LS05.least_ms",),
     references=("semantics §8", "grafana/k6#4715"),
     consequence_of=("EV04",),
 )
-
-NS_PER_MS = 1_000_000
 
 
 def check(
@@ -81,13 +81,14 @@ def check(
         scope = Scope(key.generator, key.scenario)
         where = str(key) or "the run"
         shortest, longest = float(mine.min()), float(mine.max())
-        if shortest < 0:
+        least_ms = limits["LS05.least_ms"]
+        if shortest < least_ms:
             yield Finding(
-                message=f"{where}: requests that took less than no time: {int((mine < 0).sum()):,}, down to "
-                f"{shortest:,.4g} ms",
+                message=f"{where}: requests that took less than no time: {int((mine < least_ms).sum()):,}, "
+                f"down to {shortest:,.4g} ms",
                 fix="see whether the clock was set back during the test, and record again",
                 observed=milliseconds(shortest),
-                limit=milliseconds(0),
+                limit=milliseconds(least_ms),
                 evidence=(path,),
                 scope=scope,
             )

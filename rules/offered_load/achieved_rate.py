@@ -75,11 +75,11 @@ def check(
     declared: Declared,
     limits: Limits,
 ) -> Findings:
-    allowed = Fraction(str(limits["deviation"]))
+    allowed = limits.exact("deviation")
     files = counted.files
     for stretch in delivery.whole:
-        tolerance = max(stretch.slots * allowed, Fraction(stretch.keys))
-        if abs(stretch.deficit) - stretch.doubt <= tolerance:
+        tolerance = stretch.tolerance(allowed)
+        if stretch.within(allowed):
             if abs(stretch.deficit) + stretch.doubt > tolerance:
                 yield _open(stretch.doubt)
             continue

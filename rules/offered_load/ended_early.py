@@ -29,6 +29,7 @@ import numpy as np
 
 from auditor.api import (
     ITERATION_EXECUTORS,
+    NS_PER_S,
     Accounting,
     CountSources,
     Evidence,
@@ -62,12 +63,11 @@ RULE = Rule(
         Limit("missing_s", 2, "s", "own: k6's last flush and tick"),
         Limit("stopped_s", 1, "s", "k6 writes its gauges once a second"),
     ),
+    uses=("EV01.missing",),
     consequence_of=("EV12",),
     references=("semantics §1", "k6 documentation, thresholds"),
     about=("test_duration",),
 )
-
-NS_PER_S = 1_000_000_000
 
 
 def check(
@@ -99,8 +99,8 @@ def check(
             continue
         planned_s = Fraction(end.latest_planned_end_ns - end.first_start_ns, NS_PER_S)
         missing_s = Fraction(end.missing_ns, NS_PER_S)
-        allowed_s = max(planned_s * _exact(limits["missing_share"]), _exact(limits["missing_s"]))
-        stopped = end.stopped if end.ended_early and missing_s > _exact(limits["stopped_s"]) else ""
+        allowed_s = max(planned_s * limits.exact("missing_share"), limits.exact("missing_s"))
+        stopped = end.stopped if end.ended_early and missing_s > limits.exact("stopped_s") else ""
         if missing_s <= allowed_s and not stopped:
             continue
         own = samples.by_generator.get(generator.name) if samples is not None else None
@@ -163,10 +163,6 @@ def _time_needed(one: KeyPlan, planned: int, found: KeyIterations) -> str:
         f"{planned:,} iterations of {float(held_s.mean()):.3g} s on {one.max_vus:,} VUs take about "
         f"{needed_s:,.0f} s: set maxDuration above that, or run fewer iterations"
     )
-
-
-def _exact(limit: float) -> Fraction:
-    return Fraction(str(limit))
 
 
 def _limit(allowed_s: float, stopped: str, limits: Limits) -> float:

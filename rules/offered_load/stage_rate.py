@@ -49,10 +49,11 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("deviation", 0.02, "share of planned", "as OL01"),
         Limit("small_slots", 150, "slots", "own: below it 2 % is less than 3 starts"),
         Limit("small_deviation", 3, "starts", "own: edges of a stage with few slots"),
     ),
+    uses=("OL01.deviation",),
+    moved_limits={"deviation": "OL01.deviation"},
     references=("semantics §2",),
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),
     about=("achieved_rate",),
@@ -110,8 +111,8 @@ def check(
 
 def _tolerance(stretch: Interval, limits: Limits) -> Fraction:
     if stretch.slots < limits["small_slots"]:
-        return max(Fraction(str(limits["small_deviation"])), Fraction(stretch.keys))
-    return max(stretch.slots * Fraction(str(limits["deviation"])), Fraction(stretch.keys))
+        return max(limits.exact("small_deviation"), Fraction(stretch.keys))
+    return stretch.tolerance(limits.exact("OL01.deviation"))
 
 
 def _stage_words(stretch: Interval, plan: Plan) -> str:

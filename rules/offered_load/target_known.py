@@ -31,7 +31,6 @@ from auditor.api import (
     Finding,
     Findings,
     KeyPlan,
-    Limit,
     Limits,
     Plan,
     Quantity,
@@ -48,7 +47,8 @@ RULE = Rule(
     title="The target rate is not known, or contradicted",
     severity="invalid",
     since="0.1",
-    limits=(Limit("disagreement", 0.02, "share of the planned rate", "as OL01: two percent"),),
+    uses=("OL01.deviation",),
+    moved_limits={"disagreement": "OL01.deviation"},
     references=("semantics §2", "semantics §10"),
     about=("target_rate",),
 )
@@ -71,7 +71,7 @@ def check(
     scheduled = [one for one in plan.measured() if one.schedule is not None]
     planned = _planned_rate(scheduled, declared, timeline)
     if target is not None and planned is not None:
-        allowed = planned * Fraction(str(limits["disagreement"]))
+        allowed = planned * limits.exact("OL01.deviation")
         if abs(target - planned) > allowed:
             yield Finding(
                 message=(

@@ -31,13 +31,14 @@ from auditor.api import (
     DeliveredLoad,
     Finding,
     Findings,
-    Interval,
     Limit,
     Limits,
     NotApplicable,
     Rule,
     Samples,
     Scope,
+    ShortOf,
+    ShortWindows,
     Unknown,
     count,
     percent,
@@ -56,6 +57,7 @@ RULE = Rule(
         Limit(
             "short_windows", 0.01, "share of the windows, at least one", "own: one short window is a warning"
         ),
+        Limit("small_deficit", 3, "starts", "own: 2 % of the smallest window (150 slots)"),
     ),
     references=("semantics §2",),
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04"),
@@ -69,6 +71,7 @@ OPTIONS_FIX = (
 
 def check(
     delivery: DeliveredLoad,
+    short: ShortWindows,
     samples: Samples,
     limits: Limits,
 ) -> Findings:
@@ -78,35 +81,27 @@ def check(
         return
     require_fine_stamps(samples)
     files = tuple(one.path for one in samples.by_generator.values())
-    found = [_finding(scope, windows, limits, files) for scope, windows in delivery.windows.items()]
+    found = [_finding(scope, one, limits, files) for scope, one in short.by_scope.items()]
     # A warning must not hide that another scenario's plan is unknown.
-    if unscheduled and not any(f is not None and f.severity == "invalid" for f in found):
+    if unscheduled and not any(f.severity == "invalid" for f in found):
         yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_FIX)
         return
-    yield from (f for f in found if f is not None)
+    yield from found
 
 
-def _finding(
-    scope: str, windows: tuple[Interval, ...], limits: Limits, files: tuple[str, ...]
-) -> Finding | None:
-    short = [w for w in windows if w.ratio < limits["short_ratio"]]
-    if not short:
-        return None
-    allowed = max(1, math.floor(len(windows) * limits["short_windows"]))
-    worst = min(short, key=lambda w: w.ratio)
-    deep = worst.ratio < limits["invalid_ratio"]
-    many = len(short) > allowed
-    if deep or not many:
+def _finding(scope: str, found: ShortOf, limits: Limits, files: tuple[str, ...]) -> Finding:
+    worst, short = found.worst, len(found.short)
+    if found.is_deep or not found.is_invalid:
         observed = percent(worst.ratio)
-        limit = percent(limits["invalid_ratio"] if deep else limits["short_ratio"])
+        limit = percent(limits["invalid_ratio" if found.is_deep else "short_ratio"])
     else:
-        observed, limit = count(len(short), "short windows"), count(allowed, "short windows")
+        observed, limit = count(short, "short windows"), count(found.allowed, "short windows")
     return Finding(
         message=(
             f"{scope}: {worst.started:,} of {worst.slots:,} planned iterations were started between "
             f"{float(worst.from_s):g} and {float(worst.to_s):g} s of the scenario "
             f"({worst.ratio * 100:.1f} %); windows below {limits['short_ratio'] * 100:g} %: "
-            f"{len(short):,} of {len(windows):,}"
+            f"{short:,} of {found.windows:,}"
         ),
         fix=(
             f"see what held the starts back at {float(worst.from_s):g}–{float(worst.to_s):g} s (VUs used up, "
@@ -117,5 +112,5 @@ def _finding(
         limit=limit,
         evidence=files,
         scope=Scope(worst.generator, worst.scenario),
-        severity="invalid" if deep or many else "warning",
+        severity="invalid" if found.is_invalid else "warning",
     )

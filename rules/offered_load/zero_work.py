@@ -112,8 +112,9 @@ def check(
             return
         yield Finding(
             message=(
-                f"{iterations:,} iterations were completed and not one request was made: there is no latency "
-                "to judge"
+                f"{iterations:,} iterations were completed and "
+                f"{f'only {requests_made:,} requests were' if requests_made else 'not one request was'} made: "
+                "there is no latency to judge"
                 if iterations
                 else "nothing completed: no iteration, and no request"
             ),
@@ -127,14 +128,15 @@ def check(
         )
         return
     for scenario, iterations in completed.items():
-        if iterations and not made[scenario] and not other.get(scenario) and not other.get(""):
+        if iterations and made[scenario] < limits["requests"] and not other.get(scenario) and not other.get(""):
             yield Finding(
-                message=f"{scenario} completed {iterations:,} iterations and made no request",
+                message=f"{scenario} completed {iterations:,} iterations and made "
+                f"{f'only {made[scenario]:,} requests' if made[scenario] else 'no request'}",
                 fix=(
                     f"see what {scenario} runs (its exec function, an exception, a branch never entered); "
                     'if it is there for seeding or probing, declare role = "support"'
                 ),
-                observed=count(0, "requests"),
+                observed=count(made[scenario], "requests"),
                 limit=Quantity(limits["requests"], "requests", f"at least {limits['requests']:g}"),
                 evidence=files,
                 scope=Scope(scenario=scenario),

@@ -21,6 +21,7 @@ When it is wrong
 """
 
 from auditor.api import (
+    NS_PER_S,
     OPEN_EXECUTORS,
     Accounting,
     CountSources,
@@ -112,7 +113,7 @@ def _early(key: Key, plan: Plan, timeline: Timeline, iterations: Iterations, ear
     one, clock, found = plan.keys.get(key), timeline.keys[key], iterations.by_key[key]
     if one is None or clock.origin_ns is None or (one.max_vus or 0) <= (one.pre_allocated_vus or 0):
         return 0
-    early = clock.inside(found.drop_ns) & (found.drop_ns < clock.origin_ns + round(early_s * 1e9))
+    early = clock.inside(found.drop_ns) & (found.drop_ns < clock.origin_ns + round(early_s * NS_PER_S))
     return int(found.drop_count[early].sum())
 
 

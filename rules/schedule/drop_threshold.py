@@ -65,7 +65,7 @@ def check(
         return
     planned = [accounting.whole[one.key].planned for one in counted if one.key in accounting.whole]
     known = [n for n in planned if n is not None]
-    share = Fraction(str(limits["share"]))
+    share = limits.exact("share")
     most = sum(known) * share
     complete = len(known) == len(counted)
     told = [g.source_of("thresholds") for g in evidence.generators]

@@ -27,7 +27,6 @@ When it is wrong
     truth about a short run; set preAllocatedVUs = maxVUs.
 """
 
-import math
 from fractions import Fraction
 
 from auditor.api import (
@@ -35,19 +34,18 @@ from auditor.api import (
     LABEL_OF,
     MINIMUM_N,
     PERCENTILES,
-    Accounting,
     CountSources,
-    Declared,
+    DeliveredLoad,
     Finding,
     Findings,
     Latency,
     LintedReport,
     NotApplicable,
-    Plan,
     Population,
     Rule,
     Scope,
     Unknown,
+    allowed_without_latency,
     percent,
 )
 
@@ -64,9 +62,7 @@ RULE = Rule(
 )
 
 
-def check(
-    latency: Latency, plan: Plan, accounting: Accounting, counted: CountSources, declared: Declared
-) -> Findings:
+def check(latency: Latency, delivery: DeliveredLoad, counted: CountSources) -> Findings:
     files = counted.files
     if latency.pooled.dropped > 0:
         name = latency.pooled.first_unidentified()
@@ -77,8 +73,7 @@ def check(
             name = next((n for n in MINIMUM_N if population.cell(n).status == "not-identified"), None)
             if population.dropped > 0 and name is not None:
                 yield _finding(scenario, population, name, files)
-    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
-    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    unscheduled = delivery.unscheduled
     if unscheduled:
         yield Unknown(
             f"the schedule of {str(unscheduled[0]) or 'the run'} is not known, so neither is the demand that "
@@ -101,7 +96,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
     ]
     is_invalid = name in DECIDING
     target = DECIDING[-1] if is_invalid else name
-    budget = _budget(dict(PERCENTILES)[target], population.offered)
+    most = allowed_without_latency(dict(PERCENTILES)[target], population.offered)
     where = f"{scenario}: " if scenario else ""
     return Finding(
         message=(
@@ -110,7 +105,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
             f"({', '.join(part for part in parts if part)}): {_listed(void)} cannot be known"
         ),
         fix=(
-            f"for {LABEL_OF[target]} at most {budget:,} of {population.offered:,} may be without a latency: "
+            f"for {LABEL_OF[target]} at most {most:,} of {population.offered:,} may be without a latency: "
             "fix what dropped the starts (VUs, generator), or report the share that got no answer as the "
             "result"
         ),
@@ -120,11 +115,6 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
         scope=Scope(scenario=scenario),
         severity="invalid" if is_invalid else "warning",
     )
-
-
-def _budget(p: float, n: int) -> int:
-    """How many of n may be without a value so that the p-quantile still falls on one."""
-    return max(n - 1 - math.ceil(Fraction(str(p)) * (n - 1)), 0)
 
 
 def _listed(labels: list[str]) -> str:

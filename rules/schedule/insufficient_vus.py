@@ -20,6 +20,7 @@ When it is wrong
 """
 
 from auditor.api import (
+    LOAD_LOST_LIMITS,
     Declared,
     Evidence,
     Finding,
@@ -44,6 +45,7 @@ RULE = Rule(
     raises=True,
     since="0.1",
     limits=(Limit("warnings", 0, "warnings", "k6 writes it only when a start is lost"),),
+    uses=LOAD_LOST_LIMITS,
     references=(
         "k6 documentation, dropped iterations",
         "semantics §7",

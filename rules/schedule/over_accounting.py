@@ -23,7 +23,7 @@ When it is wrong
 from auditor.api import (
     Accounting,
     CountSources,
-    Declared,
+    DeliveredLoad,
     Finding,
     Findings,
     Limit,
@@ -52,7 +52,7 @@ RULE = Rule(
 
 
 def check(
-    accounting: Accounting, plan: Plan, counted: CountSources, declared: Declared, limits: Limits
+    accounting: Accounting, plan: Plan, counted: CountSources, delivery: DeliveredLoad, limits: Limits
 ) -> Findings:
     known = False
     for key, account in accounting.whole.items():
@@ -79,8 +79,7 @@ def check(
             evidence=(*counted.file(key.generator), one.source),
             scope=Scope(key.generator, key.scenario),
         )
-    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
-    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    unscheduled = delivery.unscheduled
     if unscheduled:
         yield Unknown(
             f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",

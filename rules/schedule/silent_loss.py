@@ -20,12 +20,10 @@ When it is wrong
     Starts not reached because the run ended early, and interrupted iterations, are not silent.
 """
 
-from fractions import Fraction
-
 from auditor.api import (
     Accounting,
     CountSources,
-    Declared,
+    DeliveredLoad,
     Finding,
     Findings,
     Limit,
@@ -52,7 +50,7 @@ RULE = Rule(
 
 
 def check(
-    accounting: Accounting, plan: Plan, counted: CountSources, declared: Declared, limits: Limits
+    accounting: Accounting, plan: Plan, counted: CountSources, delivery: DeliveredLoad, limits: Limits
 ) -> Findings:
     known = False
     for key, account in accounting.whole.items():
@@ -62,7 +60,7 @@ def check(
         known = True
         if not account.silent:
             continue
-        most = account.planned * Fraction(str(limits["silent_share"]))
+        most = account.planned * limits.exact("silent_share")
         yield Finding(
             message=(
                 f"{key}: {account.silent:,} of {account.planned:,} planned starts were neither made "
@@ -79,8 +77,7 @@ def check(
             scope=Scope(key.generator, key.scenario),
             severity="invalid" if account.silent > most else "warning",
         )
-    unscheduled = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
-    unscheduled += [k for k in accounting.whole if k not in plan.keys and not declared.is_support(k.scenario)]
+    unscheduled = delivery.unscheduled
     if unscheduled:
         yield Unknown(
             f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",

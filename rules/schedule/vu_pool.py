@@ -29,6 +29,7 @@ import math
 
 from auditor.api import (
     FINE_STAMP_FIX,
+    LOAD_LOST_LIMITS,
     CountSources,
     DeliveredLoad,
     Finding,
@@ -56,8 +57,10 @@ RULE = Rule(
     since="0.1",
     limits=(
         Limit("needed_share", 1.0, "needed VUs ÷ maxVUs", "Little's law"),
-        Limit("pinned_s", 5, "s with 95 % of the VUs busy", "own: what a healthy pool never shows"),
+        Limit("pinned_share", 0.95, "share of the VUs", "own: so many busy VUs are a pool in full use"),
+        Limit("pinned_s", 5, "s with that share of the VUs busy", "own: what a healthy pool never shows"),
     ),
+    uses=LOAD_LOST_LIMITS,
     references=(
         "semantics §6",
         "k6 documentation, arrival rate vu allocation",
@@ -86,7 +89,7 @@ def check(
             continue
         lost = load_lost.of(key.scenario) if load_lost is not None else ""
         yield Finding(
-            message=f"{key}: {_words(pool, plan)}{f'; {lost}' if lost else ''}",
+            message=f"{key}: {_words(pool, plan, limits['pinned_share'])}{f'; {lost}' if lost else ''}",
             fix=backlog.advice([key])
             or f"the pool of {pool.max_vus:,} VUs is nearly full: leave it a fifth of VUs in reserve",
             observed=count(math.ceil(pool.need.vus), "VUs")
@@ -109,11 +112,11 @@ def check(
         yield NotApplicable("a closed model has no pool: its VUs are its load")
 
 
-def _words(pool: VuPool, plan: Plan) -> str:
+def _words(pool: VuPool, plan: Plan, share: float) -> str:
     schedule = plan.keys[pool.key].schedule
     peak = float(schedule.peak_per_s) if schedule is not None else 0.0
     pinned_s = pool.pinned_s or 0.0
-    busy = f"at least 95 % of its {pool.max_vus:,} VUs were busy for {pinned_s:.1f} s"
+    busy = f"at least {share * 100:g} % of its {pool.max_vus:,} VUs were busy for {pinned_s:.1f} s"
     need = pool.need
     if need is None:
         return f"{busy}; {_untold(pool)}"
@@ -133,7 +136,7 @@ def _words(pool: VuPool, plan: Plan) -> str:
                 f"{peak:,.4g} iterations/s of {need.held_s:.3g} s each (the median while the pool had room) "
                 f"need {vus}"
             )
-    return f"{law}; {busy}" if pinned_s >= 0.05 else law
+    return f"{law}; {busy}" if f"{pinned_s:.1f}" != "0.0" else law
 
 
 def _untold(pool: VuPool) -> str:

@@ -50,6 +50,9 @@ RULE = Rule(
     raises=True,
     since="0.1",
     limits=(
+        Limit("shortest", 1, "s without a completion", "own: a shorter gap is no stall"),
+        Limit("median_gaps", 10, "times the median gap", "own: gaps of a slow scenario are no stalls"),
+        Limit("median_durations", 2, "times the median iteration", "own: nor are those of long iterations"),
         Limit("least_due", 10, "starts", "own: fewer starts due in a gap say nothing about the load"),
         Limit("made", 0.5, "share of the starts due", "own: below one half the load stopped with the system"),
         Limit("listed", 5, "stalls", "own: more stalls of one scenario are told as one finding"),

@@ -147,5 +147,5 @@ def at_the_end(
     if not account.silent or one is None or one.schedule is None:
         return 0
     to_s = timeline.keys[key].reached_s
-    from_s = max(to_s - Fraction(limits["last"]), Fraction(0))
+    from_s = max(to_s - limits.exact("last"), Fraction(0))
     return min(one.schedule.slots_between(from_s, to_s), account.silent)

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 from auditor.api import (
     FINE_STAMP_FIX,
+    STALL_LIMITS,
     Accounting,
     CountSources,
     Declared,
@@ -56,7 +57,15 @@ RULE = Rule(
     title="What is excluded hides an incident",
     severity="invalid",
     since="0.1",
-    limits=(Limit("lost_share", 0.01, "share of the demand offered there", "own: as load lost"),),
+    limits=(
+        Limit(
+            "lost_share",
+            0.01,
+            "share of the demand offered there",
+            "own: one lost start in a hundred is load lost",
+        ),
+    ),
+    uses=STALL_LIMITS,
     references=("semantics §3", "semantics §5"),
     about=("warmup_excluded",),
 )
@@ -126,7 +135,7 @@ def check(
             each = Fraction((population.requests_per_iteration if population is not None else None) or 1)
             offered, dropped, failed = _lost(key, one, timeline, iterations, requests, part, each)
             lost = (dropped + part.interrupted) * each + failed
-            if lost and lost >= offered * Fraction(str(limits["lost_share"])):
+            if lost and lost >= offered * limits.exact("lost_share"):
                 share = float(lost / offered) if offered else 1.0
                 cut = f", {part.interrupted:,} iterations were cut off" if part.interrupted else ""
                 yield Finding(

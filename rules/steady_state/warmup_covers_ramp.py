@@ -24,8 +24,8 @@ When it is wrong
 from collections.abc import Sequence
 
 from auditor.api import (
-    Accounting,
     Declared,
+    DeliveredLoad,
     Finding,
     Findings,
     KeyPlan,
@@ -48,14 +48,12 @@ RULE = Rule(
 )
 
 
-def check(plan: Plan, declared: Declared, accounting: Accounting | None) -> Findings:
+def check(plan: Plan, declared: Declared, delivery: DeliveredLoad | None) -> Findings:
     if declared.ramp == "measured":
         yield NotApplicable(f"the ramp is the test ({declared.ramp_reason}): each stage is judged by itself")
         return
     open_plans = [one for one in plan.measured() if one.is_open]
-    unknown = [one.key for one in plan.measured() if one.schedule is None and not one.is_closed]
-    seen = accounting.whole if accounting is not None else {}
-    unknown += [k for k in seen if k not in plan.keys and not declared.is_support(k.scenario)]
+    unknown = delivery.unscheduled if delivery is not None else plan.unscheduled()
     if not open_plans and not unknown and plan.keys:
         yield NotApplicable("a closed model has no ramp of a rate")
         return

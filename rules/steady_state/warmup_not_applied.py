@@ -22,6 +22,7 @@ from auditor.api import (
     Finding,
     Findings,
     HeaderField,
+    Limits,
     LintedReport,
     NotApplicable,
     ReportedField,
@@ -35,11 +36,15 @@ RULE = Rule(
     title="The warm-up was declared and not left out",
     severity="invalid",
     since="0.2",
+    uses=("HD13.relative",),
     references=("semantics §3",),
 )
 
+PRINTED_SHARE = 0.0005
+"""Half a unit in the fourth digit: how far a number printed with three or more digits may lie off."""
 
-def check_report(linted: LintedReport) -> Findings:
+
+def check_report(linted: LintedReport, limits: Limits) -> Findings:
     declared = linted.number("warmup_excluded")
     run = linted.run
     if run is None:
@@ -52,8 +57,9 @@ def check_report(linted: LintedReport) -> Findings:
         yield NotApplicable("no request was sent in the warm-up")
         return
     shown = linted.percentiles()
-    all_unfiltered = bool(shown) and all(_same(f, run.unfiltered[n]) for n, f in shown.items())
-    if all_unfiltered and not all(_same(f, run.header[n]) for n, f in shown.items()):
+    close = limits["HD13.relative"]
+    all_unfiltered = bool(shown) and all(_same(f, run.unfiltered[n], close) for n, f in shown.items())
+    if all_unfiltered and not all(_same(f, run.header[n], close) for n, f in shown.items()):
         yield Finding(
             message=f"the report declares a warm-up of {declared:g} s, and its percentiles are those of the "
             f"whole run, with the {run.samples_in_warmup:,} requests of the warm-up",
@@ -64,10 +70,10 @@ def check_report(linted: LintedReport) -> Findings:
         )
 
 
-def _same(found: ReportedField, field: HeaderField) -> bool:
-    """Equal to the printed digits, and never further apart than 1 %."""
+def _same(found: ReportedField, field: HeaderField, close: float) -> bool:
+    """Equal to the printed digits, and never further apart than the share ``close``."""
     if found.value is None or field.value is None:
         return False
-    return abs(found.value - field.value) <= max(found.step / 2, 0.0005 * field.value) + 1e-12 and (
-        abs(found.value - field.value) <= 0.01 * field.value
+    return abs(found.value - field.value) <= max(found.step / 2, PRINTED_SHARE * field.value) + 1e-12 and (
+        abs(found.value - field.value) <= close * field.value
     )

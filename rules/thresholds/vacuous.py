@@ -49,12 +49,14 @@ def check(thresholds: Thresholds, counted: CountSources, limits: Limits) -> Find
         yield NotApplicable("no threshold is known")
         return
     for one in thresholds.found:
-        if one.state == "vacuous":
+        if one.samples is not None and one.samples < limits["samples"]:
+            had = f"only {count(one.samples, 'samples').text}" if one.samples else "no sample"
+            passed = ", and passed" if one.state in ("vacuous", "passed") else ""
             yield Finding(
-                message=f"{one.metric}: {one.expression} had no sample to judge, and passed",
+                message=f"{one.metric}: {one.expression} had {had} to judge{passed}",
                 fix="correct the metric's name or its tag filter, or remove the threshold",
-                observed=count(0, "samples"),
-                limit=count(limits["samples"], "sample"),
+                observed=count(one.samples, "samples"),
+                limit=count(limits["samples"], "samples"),
                 evidence=counted.file(one.generator),
                 scope=Scope(generator=one.generator, name=one.metric),
             )

@@ -41,16 +41,21 @@ class World:
 
     def audited(self, factory: pytest.TempPathFactory) -> Audit:
         if not self.result:
-            folder = factory.mktemp("world")
-            several = len(self.runs) > 1
-            for i, run in enumerate(self.runs):
-                run.write(folder / f"gen-{i + 1}" if several else folder)
-            if self.change is not None:
-                self.change(folder)
+            folder = self.written(factory)
             overrides = {"warmup": (self.warmup, "--warmup")}
             overrides |= {k: (v, f"--{k}") for k, v in self.policy.items()}
             self.result.append(audit(read_run([folder]), load_policy(None, overrides, RULES), RULES))
         return self.result[0]
+
+    def written(self, factory: pytest.TempPathFactory) -> Path:
+        """The folder, written anew."""
+        folder = factory.mktemp("world")
+        several = len(self.runs) > 1
+        for i, run in enumerate(self.runs):
+            run.write(folder / f"gen-{i + 1}" if several else folder)
+        if self.change is not None:
+            self.change(folder)
+        return folder
 
 
 def world(

@@ -142,7 +142,7 @@ def test_what_must_not_be_waived_cannot_be() -> None:
 
 @every_rule
 def test_its_page_can_be_printed(rule: LoadedRule) -> None:
-    text = page(rule)
+    text = page(rule, RULES)
     assert rule.meta.id in text
     assert rule.meta.title in text
     assert all(heading in text for heading in HEADINGS)

@@ -14,8 +14,9 @@ from auditor.evidence import MetricBatch, MetricDefinition, PartReport, PointBat
 from auditor.samples import columns as samples
 from auditor.samples import reduce
 from auditor.samples.columns import GeneratorSamples
-from auditor.samples.reduce import NS_PER_S, Reduced, SampleReducer
+from auditor.samples.reduce import Reduced, SampleReducer
 from auditor.samples.spill import Spill
+from auditor.units import NS_PER_S
 
 METRICS = ["http_req_duration", "http_req_blocked", "iterations", "data_sent", "mine", "limited"]
 KEPT = {"http_req_duration", "http_req_blocked", "iterations", "limited"}
