@@ -155,7 +155,7 @@ def test_a_rule_reads_its_own_limits_and_those_it_uses_and_no_others() -> None:
     for name in ("least", "AA02.other", "AA01.most"):
         with pytest.raises(KeyError):
             found[name]
-    with pytest.raises(LookupError, match="no rule owns a limit 'AA02.none'"):
+    with pytest.raises(LookupError, match=r"no rule owns a limit 'AA02\.none'"):
         in_force["AA02.none"]
 
 

@@ -46,6 +46,8 @@ from tests.rules.cases import (
     edit,
     fails,
     half,
+    less,
+    more,
     several,
     slots,
     world,
@@ -193,7 +195,7 @@ def short(*gone: int) -> World:
     every = slots(20, 60)
     kept = every
     for i, n in enumerate(gone):
-        kept = offered.less(kept, n, 10 * i, 10 * i + 10)
+        kept = less(kept, n, 10 * i, 10 * i + 10)
     scenario = Scenario(
         rate=20,
         duration_s=60,
@@ -306,7 +308,7 @@ MOVES = [
     # One drop, 1 s after the start.
     Move("SD02.early_s", world(Scenario(**schedule.EARLY_DROP)), "fail:warning says in its first 5 s", (9, "fail:warning says in its first 9 s"), (0.5, "fail:warning")),
     Move("SD03.silent_share", schedule.silent(4, 40), "fail:warning", (0.002, "fail:warning"), (0.0005, "fail:invalid")),
-    Move("SD04.over", world(Scenario(duration_s=10, requests=0, starts_s=offered.more(slots(100, 10), 3))), "fail:invalid", (3, "pass")),
+    Move("SD04.over", world(Scenario(duration_s=10, requests=0, starts_s=more(slots(100, 10), 3))), "fail:invalid", (3, "pass")),
     Move("SD06.needed_share", schedule.pool(50.1, 5), "fail:warning", (1.1, "pass"), (0.5, "fail:warning")),
     # One of two VUs is busy for 5 s in all.
     Move("SD06.pinned_share", world(Scenario(rate=1, duration_s=10, think_ms=0.0, pre_allocated_vus=2, max_vus=2, answer=always(500.0))), "pass", (1.0, "pass"), (0.5, "fail:warning says at least 50 % of its 2 VUs were busy for 5.0 s")),
