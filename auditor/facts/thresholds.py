@@ -167,7 +167,8 @@ def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State,
         keep = np.array([wanted.items() <= dict(t).items() for t in samples.tagsets], dtype=bool)
         column = column.where(keep[column.tagset])
     if not len(column):
-        return *_evaluate_empty(base, expression, whole=split is None), 0
+        state, value = _evaluate_empty(base, expression, whole=split is None)
+        return state, value, 0 if state == "vacuous" else None
     definition = samples.definitions.get(base)
     kind = definition.type if definition is not None else _BUILT_IN.get(base)
     # A CSV defines no metric: a custom one may be of any type that knows the statistic.

@@ -21,11 +21,38 @@ from tests.rules.cases import (
     fails,
     half,
     lost,
+    point,
     request_lines,
     several,
     table,
     world,
 )
+
+
+def beside(metric: str, failed: int, well: str, bad: str) -> World:
+    """1,000 calls of another protocol beside 1,000 HTTP requests, of which so many have a bad status; "" is none."""
+    lines = []
+    for i in range(1000):
+        status = bad if i < failed else well
+        tags = {"scenario": "api", "group": "", **({"status": status} if status else {})}
+        lines.append(point(metric, 0.05 + i / 100, 20.0, **tags))
+    return world(extra_lines=lines, policy={"latency_metric": "http_req_duration"})
+
+
+def checked(made: int, refused: int, **run: Any) -> World:
+    """So many checks in 10 s, of which the first ones refused the answer."""
+    lines = [
+        point(
+            "checks",
+            0.05 + i * 9.9 / made,
+            0.0 if i < refused else 1.0,
+            check="is json",
+            scenario="api",
+            group="",
+        )
+        for i in range(made)
+    ]
+    return world(extra_lines=lines, **run)
 
 
 def failing(first: int, policy: Any = None, log: str | None = "", **answer: Any) -> World:
@@ -85,6 +112,24 @@ CASES = [
     Case("ER04", "an error of 0 ms that the system sent", "pass", failing(10, status="503", duration_ms=0.0)),
     Case("ER04", "0 ms and well", "pass", failing(10, status="204", duration_ms=0.0, failed=False)),
     Case("ER04", "no request", "not-applicable", NO_REQUESTS),
+    # Whatever the script expects, status 0 is no answer. p99 of 1,000 bears 1,000 − 1 − ⌈0.99 × 999⌉ = 9.
+    Case("ER03", "9 without an answer, declared expected", "fail:warning", failing(9, status="0", failed=False)),
+    Case("ER03", "10 without an answer, declared expected", "fail:invalid", failing(10, status="0", failed=False)),
+    Case("ER03", "9 of 1,000 gRPC calls failed beside HTTP", "fail:warning", beside("grpc_req_duration", 9, "0", "14"), ("grpc_req_duration",), "9 × status 14"),
+    Case("ER03", "10 of 1,000 gRPC calls failed beside HTTP", "fail:invalid", beside("grpc_req_duration", 10, "0", "14"), ("grpc_req_duration",), "gRPC calls"),
+    Case("ER03", "no gRPC call failed", "pass", beside("grpc_req_duration", 0, "0", "14")),
+    Case("ER03", "gRPC calls without a status", "unknown", beside("grpc_req_duration", 0, "", "")),
+    Case("ER03", "11 of 1,000 handshakes answered 503", "fail:invalid", beside("ws_connecting", 11, "101", "503"), ("ws_connecting",), "503"),
+    Case("ER03", "11 of 1,000 handshakes without an answer", "fail:invalid", beside("ws_connecting", 11, "101", ""), ("ws_connecting",), "(none)"),
+    Case("ER03", "no handshake failed", "pass", beside("ws_connecting", 0, "101", "503")),
+    Case("ER03", "11 of 1,000 browser requests without an answer", "fail:invalid", beside("browser_http_req_duration", 11, "200", "0"), ("browser_http_req_duration",)),
+    Case("ER12", "none made", "not-applicable", HEALTHY),
+    Case("ER12", "1 of 100 refused", "pass", checked(100, 1)),
+    Case("ER12", "2 of 100 refused", "fail:warning", checked(100, 2), ("is json",), "2 times of 100"),
+    Case("ER12", "all refused", "fail:warning", checked(100, 100), ("is json",), "answers that it refused"),
+    Case("ER12", "a threshold is on them", "not-applicable", checked(100, 100, thresholds={"checks": ["rate>0.9"]})),
+    Case("ER12", "a threshold is on this one", "pass", checked(100, 100, thresholds={"checks{check:is json}": ["rate>0.9"]})),
+    Case("ER12", "a threshold is on another", "fail:warning", checked(100, 100, thresholds={"checks{check:other}": ["rate>0.9"]})),
     # 0.1 % of 1,000 is 1.
     Case("ER06", "none", "pass", HEALTHY),
     Case("ER06", "1 of 1,000 could not dial", "pass", code("1210", 1)),

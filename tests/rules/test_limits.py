@@ -20,6 +20,7 @@ from auditor.engine.limits import owned
 from auditor.engine.rule import RuleResult
 from auditor.evidence import ReportedField, ReportEvidence
 from auditor.facts.cardinality import Cardinality, SeriesCount
+from auditor.facts.checks import CheckCount, Checks
 from auditor.facts.count_sources import CountSources
 from auditor.facts.errors import Errors
 from auditor.facts.header import HeaderField
@@ -35,6 +36,7 @@ from tests.rules import test_latency as latency
 from tests.rules import test_offered_load as offered
 from tests.rules import test_schedule as schedule
 from tests.rules import test_stalls as stalls
+from tests.rules import test_steady_state as steady
 from tests.rules import test_summaries as summaries
 from tests.rules.cases import (
     CLOSED,
@@ -251,6 +253,8 @@ MOVES = [
     Move("ER04.zero_ms", by_hand(failures(zero_ms=1), instead={CountSources: COUNTED}), "fail:warning", (1, "pass")),
     Move("ER06.share", errors.code("1210", 1), "pass", (0.002, "pass"), (0.0005, "fail:invalid")),
     Move("ER07.difference", summaries.with_summary(checks={"passes": 250, "fails": 750, "value": 0.251}), "pass", (0.002, "pass"), (0.0005, "fail:invalid")),
+    Move("ER12.share", by_hand(Checks({"ok": CheckCount(98, 2)}), COUNTED), "fail:warning", (0.03, "pass"), (0.005, "fail:warning")),
+    Move("ER12.many", by_hand(Checks({"ok": CheckCount(80, 20)}), COUNTED), "fail:warning says it refused", (0.3, "fail:warning"), (0.05, "fail:warning says it refused")),
     Move("ER11.exceptions", errors.thrown(2), "fail:invalid", (0.002, "pass"), (0.0005, "fail:invalid")),
     Move("ER11.whole_number", errors.further(2), "unknown", (0.003, "pass"), (0.0005, "unknown")),
     Move("EV01.missing", evidence.ended(7.5), "fail:invalid", (2.6, "pass"), (1, "fail:invalid")),
@@ -327,8 +331,10 @@ MOVES = [
     # 10 s and 1,000 planned starts.
     Move("SS08.capacity_s", world(policy={"purpose": "capacity"}), "fail:warning", (700, "fail:warning"), (10, "pass")),
     Move("SS08.short_s", HEALTHY, "fail:warning", (70, "fail:warning"), (10, "pass")),
-    Move("SS08.least_s", HEALTHY, "fail:warning", (11, "fail:invalid"), (5, "fail:warning")),
-    Move("SS08.least_planned", HEALTHY, "fail:warning", (1001, "fail:invalid"), (500, "fail:warning")),
+    Move("SS08.least_s", HEALTHY, "fail:warning", (11, "unknown"), (5, "fail:warning")),
+    # 999 starts in 111 s.
+    Move("SS08.least_planned", steady.window(9, 111), "fail:warning", (1001, "fail:warning"), (500, "pass")),
+    Move("SS08.least_samples", HEALTHY, "fail:warning", (1001, "unknown"), (50, "fail:warning")),
     # Two thresholds.
     Move("TH01.least", HEALTHY, "pass", (3, "fail:warning"), (0, "pass")),
     Move("TH02.samples", HEALTHY, "pass", (1001, "fail:invalid says only 1,000 samples"), (0, "pass")),
