@@ -44,7 +44,7 @@ def run(*arguments: object, cwd: Path | None = None, without: tuple[str, ...] = 
             code = 1
         else:
             code = 0
-    return Done(words, code, *(stream.buffer.getvalue().decode() for stream in (out, err)))  # type: ignore[attr-defined]
+    return Done(words, code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
 def process(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builder import Run
-from tests.cli.test_cli import run
+from tests.command import run
 from tests.present.conftest import starved
 
 
