@@ -80,7 +80,7 @@ def call(*arguments: object) -> tuple[int, str]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of its own policy, its report and its sign-off."""
     place = tmp_path_factory.mktemp("signoff")
-    folder = Run([Scenario(duration_s=65)]).write(place / "run")
+    folder = Run([Scenario(rate=40, duration_s=65)]).write(place / "run")
     (folder / "k6-audit.toml").write_text(POLICY)
     assert call("report", folder, "-o", place / "report.html")[0] == 0
     code, said = call(
