@@ -9,7 +9,6 @@ nothing is a pass. ``check_report(linted: LintedReport)``, beside or instead of 
 from auditor.engine.audit import SelfCheck
 from auditor.engine.header_rule import answered, answered_in_report
 from auditor.engine.rule import (
-    AT_SIGNOFF,
     Finding,
     Findings,
     Limit,
@@ -18,8 +17,9 @@ from auditor.engine.rule import (
     Quantity,
     Rule,
     Scope,
-    Severity,
+    needed_at_signoff,
 )
+from auditor.engine.verdict import VERDICTS, Judged, Severity, verdict_of
 from auditor.evidence import (
     ITERATION_EXECUTORS,
     LOOPING_EXECUTORS,
@@ -41,6 +41,7 @@ from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
 from auditor.facts.linted_report import LABEL_OF, PERCENTILE_FIELDS, LintedReport, RunBeside
+from auditor.facts.missing import Missing
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.quantiles import LABELS, MINIMUM_N, PERCENTILES, identified
 from auditor.facts.requests import GeneratorRequests, Requests
@@ -55,7 +56,6 @@ from auditor.facts.vutime import VuTime
 from auditor.samples.columns import REQUEST_SET, GeneratorSamples
 
 __all__ = [
-    "AT_SIGNOFF",
     "FINE_STAMP_FIX",
     "ITERATION_EXECUTORS",
     "LABELS",
@@ -66,6 +66,7 @@ __all__ = [
     "PERCENTILES",
     "PERCENTILE_FIELDS",
     "REQUEST_SET",
+    "VERDICTS",
     "Account",
     "Accounting",
     "Cardinality",
@@ -88,6 +89,7 @@ __all__ = [
     "InWindow",
     "Interval",
     "Iterations",
+    "Judged",
     "Key",
     "KeyIterations",
     "KeyPlan",
@@ -97,6 +99,7 @@ __all__ = [
     "Limits",
     "LintedReport",
     "LoadLost",
+    "Missing",
     "NotApplicable",
     "Pauses",
     "Plan",
@@ -129,12 +132,14 @@ __all__ = [
     "evaluate_summary",
     "identified",
     "milliseconds",
+    "needed_at_signoff",
     "per_second",
     "percent",
     "require_fine_stamps",
     "seconds",
     "short_windows",
     "total",
+    "verdict_of",
 ]
 
 

@@ -103,17 +103,22 @@ def requests(samples: Samples, plan: Plan, declared: Declared) -> Requests:
 def _latency_metric(samples: Samples, declared: Declared) -> str:
     if declared.latency_metric:
         if declared.latency_metric in NO_LATENCY:
-            raise Unknown(f"{declared.latency_metric!r} is no latency of a request", "correct latency_metric")
+            raise Unknown(
+                f"{declared.latency_metric!r} is no latency of a request", "correct latency_metric", needs="add"
+            )
         if declared.latency_metric != HTTP and any(
             g.column("http_req_failed").value.any() for g in samples.by_generator.values()
         ):
             raise Unknown(
                 f"HTTP requests failed, and {declared.latency_metric!r} leaves them out",
                 f'measure them: latency_metric = "{HTTP}"',
+                needs="add",
             )
         if not any(len(g.column(declared.latency_metric)) for g in samples.by_generator.values()):
             raise Unknown(
-                f"the latency metric {declared.latency_metric!r} has no sample", "correct latency_metric"
+                f"the latency metric {declared.latency_metric!r} has no sample",
+                "correct latency_metric",
+                needs="add",
             )
         return declared.latency_metric
     present = [m for m in PROTOCOL_DURATIONS if any(len(g.column(m)) for g in samples.by_generator.values())]
@@ -121,6 +126,7 @@ def _latency_metric(samples: Samples, declared: Declared) -> str:
         raise Unknown(
             f"several protocols have samples ({', '.join(present)}) and none is named",
             'name one: latency_metric = "http_req_duration" in k6-audit.toml',
+            needs="add",
         )
     return present[0] if present else ""
 

@@ -69,7 +69,7 @@ def _run(audit: Audit) -> dict[str, Any]:
         ends = audit.facts.get(Timeline).ends.values()
         started = min((e.first_start_ns for e in ends if e.first_start_ns is not None), default=None)
         ended = max((e.last_ns for e in ends if e.last_ns is not None), default=None)
-    target = audit.evidence.target
+    target = audit.evidence.label or audit.evidence.target
     return {
         "title": PurePath(target).name or target or "run",
         "started": _utc(started),

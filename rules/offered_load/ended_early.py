@@ -33,6 +33,7 @@ from auditor.api import (
     GeneratorEvidence,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -67,7 +68,11 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
         where = f" on {generator.name}" if generator.name else ""
         mine = [one for key, one in plan.keys.items() if key.generator == generator.name]
         if end.last_ns is None:
-            yield Unknown(f"no sample{where}: nothing says when it ended", "keep every generator's points file")
+            yield Unknown(
+                f"no sample{where}: nothing says when it ended",
+                "keep every generator's points file",
+                missing=Missing.POINTS,
+            )
             continue
         if end.latest_planned_end_ns is None or end.first_start_ns is None:
             if mine and all(one.executor in ITERATION_EXECUTORS for one in mine):
@@ -77,6 +82,7 @@ def check(evidence: Evidence, plan: Plan, timeline: Timeline, samples: Samples, 
                     f"the planned end{where} is not known",
                     "keep k6's banner (its standard output) or the output of `k6 inspect "
                     "--execution-requirements script.js`",
+                    missing=Missing.OPTIONS,
                 )
             continue
         planned_s = Fraction(end.latest_planned_end_ns - end.first_start_ns, NS_PER_S)

@@ -34,6 +34,7 @@ from auditor.api import (
     Interval,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Rule,
     Samples,
@@ -80,7 +81,11 @@ def check(
     found = [_finding(scope, windows, limits, files) for scope, windows in delivery.windows.items()]
     # A warning must not hide that another scenario's plan is unknown.
     if unscheduled and not any(f is not None and f.severity == "invalid" for f in found):
-        yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_FIX)
+        yield Unknown(
+            f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",
+            OPTIONS_FIX,
+            missing=Missing.OPTIONS,
+        )
         return
     yield from (f for f in found if f is not None)
 

@@ -41,6 +41,7 @@ from auditor.api import (
     Findings,
     Latency,
     LintedReport,
+    Missing,
     NotApplicable,
     Plan,
     Population,
@@ -83,6 +84,7 @@ def check(
             "it offered",
             "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
             "script.js`",
+            missing=Missing.OPTIONS,
         )
     elif all(population.kind == "sent" for population in latency.by_scenario.values()):
         yield NotApplicable("a closed model drops nothing: it asks less when the system is slow")

@@ -12,7 +12,7 @@ from auditor.present.svg.chart import BLUE, GREY, ORANGE, RED, VIOLET, Line, Mar
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from auditor.present.view import Account
+    from auditor.present.view import AccountRow
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ _BAR = (BLUE, VIOLET, RED, ORANGE, GREY, "#b3b8c2")
 """Hues of the parts of the accounting, in their order."""
 
 
-def accounting_bar(account: Account) -> tuple[str, tuple[Key, ...]]:
+def accounting_bar(account: AccountRow) -> tuple[str, tuple[Key, ...]]:
     """The bar of the accounting, and a key for every part of it."""
     parts = [Part(word, value or 0, hue) for (word, value), hue in zip(account.parts, _BAR, strict=True)]
     words = ", ".join(f"{p.value:,.0f} {p.label}" for p in parts)
