@@ -64,8 +64,9 @@ def test_valid_is_0_and_says_so_in_words(healthy: Path) -> None:
     ]
     places = [done.stdout.index(f"\n{label} ") for label in labels]
     assert places == sorted(places)
-    assert "read k6.json as k6 JSON points" in done.stdout
+    assert "read k6.json as k6 JSON points" not in done.stdout
     assert done.stderr == ""
+    assert "read k6.json as k6 JSON points" in run("lint", healthy, "--warmup", "5s", "--verbose").stdout
 
 
 def test_invalid_is_1_and_names_the_cause_and_the_fix(short: Path) -> None:
@@ -92,7 +93,7 @@ def test_no_warmup_is_3(healthy: Path) -> None:
 
 
 def test_json_is_alone_on_stdout_and_follows_its_schema(healthy: Path, short: Path) -> None:
-    schema = json.loads((ROOT / "auditor" / "output" / "result_v1.schema.json").read_text())
+    schema = json.loads((ROOT / "auditor" / "present" / "result_v1.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     for folder, verdict in ((healthy, "VALID"), (short, "INVALID")):
         done = run("lint", folder, "--warmup", "5s", "--format", "json")
