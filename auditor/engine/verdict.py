@@ -97,7 +97,7 @@ def lint_exit_code(*, accepted: bool, run_verdict: str, complete: bool) -> Comma
 
 def severity_rank(severity: str) -> int:
     """0 for the most severe: a key to sort by."""
-    return SEVERITIES.index(severity)  # type: ignore[arg-type]
+    return SEVERITIES.index(severity)
 
 
 def highest(severities: Iterable[Severity], base: Severity) -> Severity:

@@ -49,7 +49,7 @@ def test_waivers_are_in_the_words() -> None:
 
 def test_exit_codes() -> None:
     assert [exit_code(v) for v in ("VALID", "INVALID", "NOT PROVEN")] == [0, 1, 3]
-    assert CommandExit.COULD_NOT_RUN == 2
+    assert int(CommandExit.COULD_NOT_RUN) == 2
     assert exit_code("VALID", fail_on="warning", warned=True) == 1
     assert exit_code("VALID", fail_on="warning") == 0
     assert exit_code("VALID", fail_on="invalid", warned=True) == 0

@@ -15,11 +15,13 @@ FILES = sorted([*(ROOT / "auditor").rglob("*.py"), *(ROOT / "rules").rglob("*.py
 
 
 def _calls() -> list[tuple[str, ast.Call]]:
-    found = []
+    found: list[tuple[str, ast.Call]] = []
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Unknown":
-                found.append((f"{path.relative_to(ROOT)}:{node.lineno}", node))
+        found += [
+            (f"{path.relative_to(ROOT)}:{node.lineno}", node)
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Unknown"
+        ]
     return found
 
 

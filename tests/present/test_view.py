@@ -68,9 +68,7 @@ def test_an_invalid_root_comes_before_a_warning_that_leads_to_an_invalid_one() -
 
 def test_a_warning_is_the_root_cause_where_no_invalid_root_exists() -> None:
     trees = view.causes(
-        result(
-            rule("AA01", severity="warning"), rule("BB01", severity="warning"), rule("CC01", cause="BB01")
-        )
+        result(rule("AA01", severity="warning"), rule("BB01", severity="warning"), rule("CC01", cause="BB01"))
     )
     assert ids(trees) == ["BB01", "AA01"]
     root = view.root_cause(trees)
@@ -259,6 +257,10 @@ def test_a_short_output_fits_a_screen(samples: Mapping[str, Audit], case: str) -
 @pytest.mark.parametrize("case", CASES)
 def test_no_format_names_a_folder_of_the_machine(samples: Mapping[str, Audit], case: str) -> None:
     made = model(samples[case])
-    for text in (html.render(made), markdown.render(made), as_text(partial(render, samples[case], verbose=True))):
+    for text in (
+        html.render(made),
+        markdown.render(made),
+        as_text(partial(render, samples[case], verbose=True)),
+    ):
         assert str(ROOT) not in text
         assert str(Path.home()) + "/" not in text
