@@ -11,7 +11,6 @@ Several alike rules may share a file: it names them in ``RULES`` (each a `OneOfM
 from auditor.engine.audit import SelfCheck
 from auditor.engine.header_rule import header_checks, header_rule, percentile_rules
 from auditor.engine.rule import (
-    AT_SIGNOFF,
     Finding,
     Findings,
     Limit,
@@ -21,8 +20,9 @@ from auditor.engine.rule import (
     Quantity,
     Rule,
     Scope,
-    Severity,
+    needed_at_signoff,
 )
+from auditor.engine.verdict import VERDICTS, Judged, Severity, verdict_of
 from auditor.evidence import (
     ITERATION_EXECUTORS,
     LOOPING_EXECUTORS,
@@ -45,6 +45,7 @@ from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
 from auditor.facts.linted_report import LintedReport, RunBeside
+from auditor.facts.missing import Missing
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.protocols import Outcomes, Protocols
 from auditor.facts.quantiles import allowed_without_latency, identified
@@ -62,7 +63,6 @@ from auditor.samples.columns import REQUEST_SET, GeneratorSamples
 from auditor.units import NS_PER_MS, NS_PER_S
 
 __all__ = [
-    "AT_SIGNOFF",
     "CORE_SPAN_S",
     "DECIDING",
     "FIELDS",
@@ -83,6 +83,7 @@ __all__ = [
     "SOFT_LOG_KINDS",
     "STALL_LIMITS",
     "SUMMARY_KEYS",
+    "VERDICTS",
     "VUS_RESERVE",
     "WINDOW_STEP_S",
     "Account",
@@ -109,6 +110,7 @@ __all__ = [
     "InWindow",
     "Interval",
     "Iterations",
+    "Judged",
     "Key",
     "KeyIterations",
     "KeyPlan",
@@ -118,6 +120,7 @@ __all__ = [
     "Limits",
     "LintedReport",
     "LoadLost",
+    "Missing",
     "NotApplicable",
     "OneOfMany",
     "Outcomes",
@@ -157,12 +160,14 @@ __all__ = [
     "header_rule",
     "identified",
     "milliseconds",
+    "needed_at_signoff",
     "per_second",
     "percent",
     "percentile_rules",
     "require_fine_stamps",
     "seconds",
     "total",
+    "verdict_of",
 ]
 
 

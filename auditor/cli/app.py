@@ -15,9 +15,8 @@ import typer
 
 from auditor import SEMANTICS_VERSION, __version__
 from auditor.cli import config, convert, lint, report, rule, signoff, verify
+from auditor.engine.verdict import CommandExit
 from auditor.errors import AuditError
-
-COULD_NOT_RUN = 2
 
 app = typer.Typer(
     name="k6-audit",
@@ -81,7 +80,7 @@ def main() -> None:
         if debug:
             raise
         _say(f"k6-audit: this is a fault of k6-audit: {type(error).__name__}: {error} (--debug shows where)")
-    sys.exit(COULD_NOT_RUN)
+    sys.exit(CommandExit.COULD_NOT_RUN)
 
 
 def _say(line: str) -> None:

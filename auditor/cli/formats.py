@@ -17,15 +17,9 @@ def _json(result: Audit) -> str:
 
 
 def _text(result: Audit) -> str:
-    import io
+    from auditor.present.terminal import as_text, render
 
-    from rich.console import Console
-
-    from auditor.present.terminal import render
-
-    out = io.StringIO()
-    render(result, Console(file=out, width=120, highlight=False, markup=False, emoji=False))
-    return out.getvalue()
+    return as_text(lambda console: render(result, console, verbose=True))
 
 
 def _html(result: Audit) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from auditor.engine.audit import Audit
-    from auditor.engine.policy import Policy
 
 
 class Format(enum.StrEnum):
@@ -78,6 +78,7 @@ def lint(
     ] = None,
     exit_zero: options.ExitZero = False,
     color: Annotated[Color, typer.Option(help="Colours on standard output.")] = Color.auto,
+    verbose: options.Verbose = False,
     debug: options.Debug = False,
 ) -> None:
     """Say whether a finished run, or a report, may be believed, why, and what to do."""
@@ -114,6 +115,7 @@ def lint(
             text_console(color),
             exit_zero=exit_zero,
             fail_on_warning=fail_on is FailOn.warning,
+            verbose=verbose,
         )
     if run:
         raise AuditError("a run beside a run", where="--run", fix="--run is for a report: lint report.html")
@@ -124,10 +126,10 @@ def lint(
     for kind, path in files:
         write_whole(path, RENDERERS[kind](result))
     if format is Format.text:
-        _print_text(result, color)
+        _print_text(result, color, verbose=verbose)
     else:
         sys.stdout.write(RENDERERS[format.value](result))
-    raise typer.Exit(exit_code(result, result.policy, exit_zero=exit_zero))
+    raise typer.Exit(exit_code(result, exit_zero=exit_zero))
 
 
 def show_tracebacks(result: Audit) -> None:
@@ -137,25 +139,24 @@ def show_tracebacks(result: Audit) -> None:
             print(one.traceback, file=sys.stderr)
 
 
-def exit_code(result: Audit, policy: Policy, *, exit_zero: bool) -> int:
+def exit_code(result: Audit, *, exit_zero: bool) -> int:
     """0 VALID, 1 INVALID (or a failed warning with --fail-on warning), 3 NOT PROVEN."""
-    if exit_zero:
-        return 0
-    if result.verdict == "VALID" and policy.fail_on == "warning" and result.failed("warning"):
-        return 1
-    return result.exit_code
+    return 0 if exit_zero else result.exit_code
 
 
-def _print_text(result: Audit, color: Color) -> None:
+def _print_text(result: Audit, color: Color, *, verbose: bool) -> None:
     from auditor.present.terminal import render
 
-    render(result, text_console(color))
+    render(result, text_console(color), verbose=verbose)
 
 
 def text_console(color: Color) -> Console:
-    """The terminal on standard output."""
+    """The terminal on standard output; what is none has no width, unless COLUMNS says one."""
     from rich.console import Console
 
+    from auditor.present.terminal import NEVER_WRAPPED
+
+    wrapped = (sys.stdout is not None and sys.stdout.isatty()) or os.environ.get("COLUMNS", "").isdigit()
     forced = {"auto": None, "always": True, "never": False}[color.value]
     return Console(
         force_terminal=forced,
@@ -163,6 +164,6 @@ def text_console(color: Color) -> Console:
         highlight=False,
         markup=False,
         emoji=False,
-        width=None if sys.stdout is not None and sys.stdout.isatty() else 120,
+        width=None if wrapped else NEVER_WRAPPED,
         soft_wrap=False,
     )

@@ -74,8 +74,10 @@ def write(
     *,
     exit_zero: bool,
     fail_on_warning: bool,
+    verbose: bool = False,
 ) -> None:
     """Write what was asked for, and exit."""
+    from auditor.engine.verdict import CommandExit, exit_code
     from auditor.files import write_whole
     from auditor.report_lint.present import render
 
@@ -84,12 +86,14 @@ def write(
     for name, path in files:
         write_whole(path, _rendered(lint, name))
     if kind == "text":
-        render(lint, console)
+        render(lint, console, verbose=verbose)
     else:
         sys.stdout.write(_rendered(lint, kind))
     code = lint.exit_code
-    if code == 0 and fail_on_warning and lint.failed("warning"):
-        code = 1
+    if code == CommandExit.VALID:
+        code = exit_code(
+            "VALID", fail_on="warning" if fail_on_warning else None, warned=bool(lint.failed("warning"))
+        )
     raise typer.Exit(0 if exit_zero else code)
 
 
@@ -98,12 +102,7 @@ def _rendered(lint: ReportAudit, kind: str) -> str:
         from auditor.report_lint.present import as_json
 
         return as_json(lint)
-    import io
-
-    from rich.console import Console
-
+    from auditor.present.terminal import as_text
     from auditor.report_lint.present import render
 
-    out = io.StringIO()
-    render(lint, Console(file=out, width=120, highlight=False, markup=False, emoji=False))
-    return out.getvalue()
+    return as_text(lambda console: render(lint, console, verbose=True))

@@ -39,6 +39,9 @@ Rules = Annotated[
 Config = Annotated[Path | None, typer.Option(help="The policy file.", show_default=False, callback=on_disk)]
 NoConfig = Annotated[bool, typer.Option("--no-config", help="Read no policy file.")]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit 0 unless it could not run.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show every finding, question, file and fix in full.")
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads that read points (by default by the number of cores).")]
 Scheduler = Annotated[

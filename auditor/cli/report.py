@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from auditor.present.render import Renderer
 
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".json": "json"}
-_EXIT_CODES = {"VALID": 0, "INVALID": 1, "NOT PROVEN": 3}
 
 
 def report(
@@ -146,8 +145,8 @@ def _rendered(renderer: Renderer, model: dict[str, Any], earlier: Path | None) -
 
 def _exit_code(result: dict[str, Any]) -> int:
     """As `lint` exits, told from the result alone, so that --from exits as the first report did."""
+    from auditor.engine.verdict import exit_code
+
     settings = {s["name"]: s["value"] for s in result["policy"]["settings"]}
-    if result["verdict"] == "VALID" and settings.get("fail_on") == "warning":
-        failed = [r for r in result["rules"] if r["outcome"] == "fail" and r["severity"] == "warning"]
-        return 1 if failed else 0
-    return _EXIT_CODES[result["verdict"]]
+    warned = any(r["outcome"] == "fail" and r["severity"] == "warning" for r in result["rules"])
+    return exit_code(result["verdict"], fail_on=settings.get("fail_on"), warned=warned)

@@ -94,7 +94,7 @@ def _recomputed(stated: Read, asked: AuditRequest, report: Path | None) -> list[
     if (refused := refusal(result, lint)) is not None:
         found.append(Difference("sign-off", f"it would be refused: {refused.headline}"))
     found += other_rules(stated.statement, now)
-    if not any(one.what.startswith(("input", "report")) for one in found):
+    if not any(one.of_subject for one in found):
         found += _subjects_as_written(stated, now)
     return [*found, *members(stated.statement, now)]
 

@@ -6,7 +6,6 @@ import datetime
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from auditor import SEMANTICS_VERSION, __version__
 from auditor.engine.limits import limits_in_force, limits_of, owned
@@ -21,9 +20,9 @@ from auditor.engine.rule import (
     RuleResult,
     Scope,
     Waiver,
-    highest,
 )
 from auditor.engine.same_run import refuse_different_runs
+from auditor.engine.verdict import CommandExit, Verdict, exit_code, highest, verdict_of, verdict_words
 from auditor.errors import AuditError
 from auditor.evidence import Declared, Evidence
 from auditor.facts.accounting import Accounting
@@ -32,14 +31,10 @@ from auditor.facts.limits import PolicyLimits
 from auditor.facts.store import FactStore, Unknown
 from auditor.samples.workers import Threads, Workers
 
-Verdict = Literal["VALID", "INVALID", "NOT PROVEN"]
-GUARD = "EV13"
-"""The rule that guards the audit itself; it always runs, last."""
-
 
 @dataclass(frozen=True)
 class SelfCheck:
-    """How the audit itself went: what EV13 looks at."""
+    """How the audit itself went: what the rule that guards it looks at."""
 
     ran: int
     errors: tuple[str, ...]
@@ -71,20 +66,19 @@ class Audit:
     @property
     def verdict_words(self) -> str:
         """The verdict as it is always written: waivers are never silent."""
-        return f"{self.verdict}, {self.waived} waived" if self.waived else self.verdict
+        return verdict_words(self.verdict, self.waived)
 
     def failed(self, *severities: str) -> list[RuleResult]:
         return [r for r in self.results if r.outcome == "fail" and r.severity in severities]
 
     def blocking_unknown(self) -> list[RuleResult]:
         """Results that keep the run from being proven."""
-        return [
-            r for r in self.results if r.outcome in ("unknown", "error") and r.rule.meta.severity == "invalid"
-        ]
+        return [r for r in self.results if r.judged.blocks]
 
     @property
-    def exit_code(self) -> int:
-        return {"VALID": 0, "INVALID": 1, "NOT PROVEN": 3}[self.verdict]
+    def exit_code(self) -> CommandExit:
+        """How a command exits that audited this run, by its policy."""
+        return exit_code(self.verdict, fail_on=self.policy.fail_on, warned=bool(self.failed("warning")))
 
 
 def audit(
@@ -111,17 +105,17 @@ def audit(
     refuse_different_runs(store)
     today = today or datetime.datetime.now(datetime.UTC).date()
     rules = [r for r in rules if r.check is not None]
-    selected = [r for r in rules if r.meta.id != GUARD and is_selected(r, policy)]
+    selected = [r for r in rules if not r.meta.guard and is_selected(r, policy)]
     results = [run_rule(rule, rule.check, store) for rule in selected]
     chosen = {r.meta.id for r in selected}
     check = SelfCheck(
         ran=len(results),
         errors=tuple(r.id for r in results if r.outcome == "error"),
         not_run=tuple(
-            r.meta.id for r in rules if r.meta.may_invalidate and r.meta.id not in chosen and r.meta.id != GUARD
+            r.meta.id for r in rules if r.meta.may_invalidate and r.meta.id not in chosen and not r.meta.guard
         ),
     )
-    results += [run_rule(r, r.check, store, {SelfCheck: check}) for r in rules if r.meta.id == GUARD]
+    results += [run_rule(r, r.check, store, {SelfCheck: check}) for r in rules if r.meta.guard]
     results, notes = waive(results, policy.waivers, today)
     notes += [
         f"limit {name} is {limits[name]:g} by the policy (default {limit.default:g} {limit.unit})"
@@ -130,7 +124,7 @@ def audit(
     ]
     results = link(sorted(results, key=lambda r: r.id))
     return Audit(
-        verdict=_verdict(results, guarded=any(r.id == GUARD for r in results)),
+        verdict=verdict_of((r.judged for r in results), guarded=any(r.rule.meta.guard for r in results)),
         results=tuple(results),
         header=store.get(Header),
         accounting=None if store.why_not(Accounting) else store.get(Accounting),
@@ -163,7 +157,7 @@ def run_rule(
             if not isinstance(one, Finding | Unknown | NotApplicable):
                 raise TypeError(f"check yielded {one!r}")
     except Unknown as unknown:
-        return RuleResult(rule, "unknown", base, unknown.reason, unknown.fix)
+        return _unknown(rule, unknown)
     except AuditError:
         raise
     except Exception as error:
@@ -180,25 +174,31 @@ def run_rule(
     aside = [s for s in said if isinstance(s, NotApplicable)]
     if unknowns and base == "invalid" and not any((f.severity or base) == "invalid" for f in findings):
         # What was lowered must not hide what is not known: the question stays open.
-        return RuleResult(rule, "unknown", base, unknowns[0].reason, unknowns[0].fix, findings)
+        return _unknown(rule, unknowns[0], findings)
     if findings:
         severity = highest((f.severity or base for f in findings), base)
         ordered = sorted(findings, key=lambda f: (f.severity or base) != severity)
         return RuleResult(rule, "fail", severity, ordered[0].message, ordered[0].fix, tuple(ordered))
     if unknowns:
-        return RuleResult(rule, "unknown", base, unknowns[0].reason, unknowns[0].fix)
+        return _unknown(rule, unknowns[0])
     if aside:
-        return RuleResult(rule, "not-applicable", base, aside[0].reason)
+        return RuleResult(
+            rule, "not-applicable", base, aside[0].reason, at_signoff=any(a.at_signoff for a in aside)
+        )
     return RuleResult(rule, "pass", base)
 
 
-def _verdict(results: Sequence[RuleResult], *, guarded: bool) -> Verdict:
-    if any(r.outcome == "fail" and r.severity == "invalid" for r in results):
-        return "INVALID"
-    open_questions = any(
-        r.outcome in ("unknown", "error") and r.rule.meta.severity == "invalid" for r in results
+def _unknown(rule: LoadedRule, unknown: Unknown, findings: tuple[Finding, ...] = ()) -> RuleResult:
+    return RuleResult(
+        rule,
+        "unknown",
+        rule.meta.severity,
+        unknown.reason,
+        unknown.fix,
+        needs=unknown.needs,
+        missing=unknown.missing,
+        findings=findings,
     )
-    return "NOT PROVEN" if open_questions or not guarded else "VALID"
 
 
 def link(results: list[RuleResult]) -> list[RuleResult]:

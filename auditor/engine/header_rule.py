@@ -59,7 +59,7 @@ def answered(header: Header, name: str) -> Findings:
     missing and what fixes it. About a run it never fails: absence of evidence shows nothing wrong."""
     field = header.fields[name]
     if field.status == "missing":
-        yield Unknown(f"{field.label}: {field.reason}", field.fix)
+        yield Unknown(f"{field.label}: {field.reason}", field.fix, needs=field.needs, missing=field.missing)
 
 
 def answered_in_report(linted: LintedReport, name: str) -> Findings:

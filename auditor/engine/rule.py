@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
+from auditor.engine.verdict import Judged, Outcome, Severity
+from auditor.facts.missing import Missing, Needs
 from auditor.facts.store import Unknown
-
-Severity = Literal["invalid", "warning", "info"]
-Outcome = Literal["pass", "fail", "unknown", "not-applicable", "error", "waived"]
-SEVERITIES: tuple[Severity, ...] = ("info", "warning", "invalid")
 
 HEADINGS = (
     "What it checks",
@@ -39,10 +37,6 @@ FAMILIES = {
     "SC": "Security and data",
     "HD": "Report header",
 }
-
-
-AT_SIGNOFF = "needed at sign-off"
-"""How the reason of a rule begins that asks for a declaration only when a run is signed off."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +97,8 @@ class Rule:
     """Whether single findings of a base warning may be raised to "invalid"."""
     about: tuple[str, ...] = ()
     """Machine names of header fields beside which a report points at this rule when it fails."""
+    guard: bool = False
+    """Whether it guards the audit itself: it always runs, last, and without it nothing is proven."""
 
     @property
     def may_invalidate(self) -> bool:
@@ -157,6 +153,13 @@ class NotApplicable:
     """The rule has nothing to check here, for a reason."""
 
     reason: str
+    at_signoff: bool = False
+    """Whether a declaration is missing that only `signoff` asks for."""
+
+
+def needed_at_signoff(what: str) -> NotApplicable:
+    """What a rule says while a declaration is missing that only `signoff` asks for."""
+    return NotApplicable(f"needed at sign-off: {what}", at_signoff=True)
 
 
 Said = Finding | Unknown | NotApplicable
@@ -219,13 +222,18 @@ class RuleResult:
     """Findings (or, as None, the unknown outcome) that a waiver covers."""
     cause: str = ""
     """Id of the failed rule that this one is a consequence of."""
+    needs: Needs = ""
+    """Whether what is unknown can be added now, or needs a new run."""
+    missing: Missing | None = None
+    """The piece of evidence that is missing, if the rule names one."""
+    at_signoff: bool = False
+    """Whether it is not applicable only because a declaration is missing that `signoff` asks for."""
     traceback: str = field(default="", compare=False)
 
     @property
     def id(self) -> str:
         return self.rule.meta.id
 
-
-def highest(severities: Iterable[Severity], base: Severity) -> Severity:
-    found = list(severities)
-    return max(found, key=SEVERITIES.index) if found else base
+    @property
+    def judged(self) -> Judged:
+        return Judged(self.outcome, self.severity, self.rule.meta.severity)

@@ -45,11 +45,11 @@ class Evidence:
     """Everything that was read of one run."""
 
     target: str
+    """As it was named."""
     generators: tuple[GeneratorEvidence, ...]
     shared_hosts: tuple[HostSeries, ...] = ()
     """Host metrics that lie beside several generators' folders."""
     sources: tuple[Source, ...] = ()
     ignored: tuple[Ignored, ...] = ()
-
-
-# --- a report -----------------------------------------------------------------------------------------
+    label: str = ""
+    """The target as results name it: without the folders of the machine that read it."""

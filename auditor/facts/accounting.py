@@ -14,6 +14,7 @@ from fractions import Fraction
 from auditor.evidence import LOOPING_EXECUTORS
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
+from auditor.facts.missing import Missing
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.schedule import Schedule
 from auditor.facts.store import Unknown, provides
@@ -120,10 +121,15 @@ def _refuse_a_window(timeline: Timeline) -> None:
         raise Unknown(
             "a summary cannot tell what started after the warm-up",
             "keep the points (--out json=k6.json.gz); or audit the summary with --warmup 0s",
+            missing=Missing.POINTS,
         )
-    stopped = next((end.stopped for end in timeline.ends.values() if end.stopped), "")
-    if stopped and not stopped.startswith("exit code 99"):
-        raise Unknown(f"k6 stopped early ({stopped}), and a summary cannot tell when", "keep the points")
+    stopped = next((e.stopped for e in timeline.ends.values() if e.stopped and not e.may_be_whole), "")
+    if stopped:
+        raise Unknown(
+            f"k6 stopped early ({stopped}), and a summary cannot tell when",
+            "keep the points",
+            missing=Missing.POINTS,
+        )
 
 
 def _account(

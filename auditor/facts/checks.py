@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auditor.facts.count_sources import CountSources
+from auditor.facts.missing import Missing
 from auditor.facts.plan import Plan
 from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
@@ -48,7 +49,9 @@ def checks(samples: Samples | None, counted: CountSources, plan: Plan, timeline:
         passes = sum(round(v.get("passes") or 0) for v in rates)
         fails = sum(round(v.get("fails") or 0) for v in rates)
         return Checks({"": CheckCount(passes, fails)} if passes or fails else {})
-    raise Unknown("which checks failed is not known", "keep the points: --out json=k6.json.gz")
+    raise Unknown(
+        "which checks failed is not known", "keep the points: --out json=k6.json.gz", missing=Missing.POINTS
+    )
 
 
 def _of_samples(samples: Samples, plan: Plan, timeline: Timeline) -> dict[str, CheckCount]:

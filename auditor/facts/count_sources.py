@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from auditor.evidence import Evidence, Summary
+from auditor.facts.missing import Missing
 from auditor.facts.store import Unknown, provides
 
 
@@ -46,5 +47,6 @@ def counted(evidence: Evidence) -> CountSources:
         raise Unknown(
             "no k6 points file was found",
             "record the run with `k6 run --out json=k6.json.gz` and keep the file",
+            missing=Missing.POINTS,
         )
     return CountSources(paths, summaries)

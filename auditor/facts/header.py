@@ -15,6 +15,7 @@ from auditor.facts.accounting import Accounting, total
 from auditor.facts.host import GeneratorHosts
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
+from auditor.facts.missing import Missing, Needs
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.quantiles import Cell
 from auditor.facts.schedule import Schedule
@@ -33,9 +34,14 @@ class HeaderField:
     status: Status
     value: float | None = None
     reason: str = ""
+    """Why there is no value; of "n/a" the whole answer as it is printed ("n/a: this executor cannot drop")."""
     fix: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """More about the value, by machine name (docs/json.md)."""
+    """More about the value, by machine name (docs/json.md). ``answer`` "none": there is no such value by
+    design."""
+    needs: Needs = ""
+    missing: Missing | None = None
+    """Of a missing field: as `Unknown` says them."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +85,24 @@ def _fields(
         try:
             made = _percentile(store, one.name, scenario) if one.percentile is not None else makers[one.name]()
         except Unknown as unknown:
-            made = _Made("missing", reason=unknown.reason, fix=unknown.fix)
+            made = _Made(
+                "missing",
+                reason=unknown.reason,
+                fix=unknown.fix,
+                needs=unknown.needs,
+                missing=unknown.missing,
+            )
         found[one.name] = HeaderField(
-            one.name, one.label, one.unit, made.status, made.value, made.reason, made.fix, made.detail
+            one.name,
+            one.label,
+            one.unit,
+            made.status,
+            made.value,
+            made.reason,
+            made.fix,
+            made.detail,
+            made.needs,
+            made.missing,
         )
     return found
 
@@ -93,6 +114,8 @@ class _Made:
     reason: str = ""
     fix: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
+    needs: Needs = ""
+    missing: Missing | None = None
 
 
 def _keys(store: FactStore, plan: Plan, scenario: str | None) -> list[Key]:
@@ -125,7 +148,9 @@ def _rate_keys(store: FactStore, plan: Plan, scenario: str | None) -> tuple[list
     timeline = store.get(Timeline)
     length = length_s(timeline, plan, keys)
     if length <= 0:
-        raise Unknown("the measurement window is empty", "declare a warm-up that is shorter than the test")
+        raise Unknown(
+            "the measurement window is empty", "declare a warm-up that is shorter than the test", needs="add"
+        )
     return _with_schedule(plan, keys) or keys, length
 
 
@@ -134,14 +159,14 @@ def _target(store: FactStore, plan: Plan, declared: Declared, scenario: str | No
     if mine and all(one.is_closed and one.closed_declared for one in mine):
         own = declared.scenarios.get(mine[0].key.scenario)
         why = (own.reason if own is not None else "") or declared.workload_reason
-        return _Made("n/a", reason=f"none: closed model ({why})")
+        return _Made("n/a", reason=f"none: closed model ({why})", detail={"answer": "none"})
     keys, length = _rate_keys(store, plan, scenario)
     open_keys = _with_schedule(plan, keys)
     accounting = store.get(Accounting)
     if open_keys:
         unknown = [one.key for one in mine if one.is_open and one.schedule is None]
         if unknown:
-            raise Unknown(f"the schedule of {unknown[0]} is not known", _PLAN_FIX)
+            raise Unknown(f"the schedule of {unknown[0]} is not known", _PLAN_FIX, missing=Missing.OPTIONS)
         slots = sum(accounting.window[k].slots or 0 for k in open_keys)
         schedules = {k.scenario: plan.keys[k].schedule for k in open_keys}
         words = "; ".join(
@@ -157,8 +182,9 @@ def _target(store: FactStore, plan: Plan, declared: Declared, scenario: str | No
         raise Unknown(
             "a closed model has no target rate, and none was declared",
             "use an arrival-rate executor, or declare the target with --target-rate",
+            missing=Missing.TARGET_RATE,
         )
-    raise Unknown("nothing says what rate was planned", _PLAN_FIX)
+    raise Unknown("nothing says what rate was planned", _PLAN_FIX, missing=Missing.OPTIONS)
 
 
 _PLAN_FIX = (
@@ -206,13 +232,14 @@ def _dropped(store: FactStore, plan: Plan, scenario: str | None) -> _Made:
     keys = _keys(store, plan, scenario)
     can = [k for k in keys if not (k in plan.keys and plan.keys[k].executor in LOOPING_EXECUTORS)]
     if keys and not can:
-        return _Made("n/a", reason="this executor cannot drop")
+        return _Made("n/a", reason="n/a: this executor cannot drop")
     accounting = store.get(Accounting)
     unsure = [k for k in can if not accounting.whole[k].drops_known and k in plan.keys and plan.keys[k].is_open]
     if unsure:
         raise Unknown(
             "the points file does not reach the planned end: absence of drops proves nothing",
             "run the test to its end and keep the whole points file",
+            missing=Missing.WHOLE_RUN,
         )
     dropped = sum(accounting.window[k].dropped for k in can)
     slots = sum(accounting.window[k].slots or 0 for k in can)
@@ -227,7 +254,7 @@ def _dropped(store: FactStore, plan: Plan, scenario: str | None) -> _Made:
 def _cpu(load: GeneratorHosts) -> _Made:
     if load.uncovered:
         name, why = next(iter(load.uncovered.items()))
-        raise Unknown(f"generator {name}: {why}" if name else why, _CPU_FIX)
+        raise Unknown(f"generator {name}: {why}" if name else why, _CPU_FIX, missing=Missing.HOST_METRICS)
     worst = max(load.hosts, key=lambda h: h.max_5s_percent)
     cores = [h.worst_core_percent for h in load.hosts if h.worst_core_percent is not None]
     hosts = [
@@ -270,7 +297,11 @@ def _duration(store: FactStore, plan: Plan, scenario: str | None) -> _Made:
 
 def _warmup(declared: Declared) -> _Made:
     if declared.warmup_s is None:
-        raise Unknown("no warm-up was declared (0 s is an answer)", "declare it: --warmup 30s, or --warmup 0s")
+        raise Unknown(
+            "no warm-up was declared (0 s is an answer)",
+            "declare it: --warmup 30s, or --warmup 0s",
+            missing=Missing.WARMUP,
+        )
     return _Made("ok", float(declared.warmup_s))
 
 
@@ -278,7 +309,7 @@ def _percentile(store: FactStore, name: str, scenario: str | None) -> _Made:
     latency = store.get(Latency)
     population = latency.pooled if scenario is None else latency.by_scenario.get(scenario)
     if population is None:
-        raise Unknown("the scenario has no sample")
+        raise Unknown("the scenario has no sample", needs="rerun")
     found = population.cell(name)
     return _cell(name, found, population, latency.metric)
 
@@ -298,7 +329,7 @@ def _cell(name: str, found: Cell, population: Population, metric: str) -> _Made:
         case "too-few":
             return _Made("n/a", reason=f"n/a, need {MINIMUM_N[name]:,} (have {found.n:,})", detail=detail)
         case "empty":
-            return _Made("n/a", reason="no request", detail=detail)
+            return _Made("n/a", reason="n/a: no request", detail=detail)
     share = population.censored_share
     return _Made(
         "not-identified",

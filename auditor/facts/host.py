@@ -9,6 +9,7 @@ import numpy as np
 
 from auditor.evidence import Evidence, HostSeries
 from auditor.facts.limits import PolicyLimits
+from auditor.facts.missing import Missing
 from auditor.facts.store import Unknown, provides
 from auditor.facts.timeline import Timeline
 from auditor.samples.reduce import Floats, Ints
@@ -76,7 +77,7 @@ def generator_load(evidence: Evidence, timeline: Timeline, limits: PolicyLimits)
     """
     own = any(g.hosts for g in evidence.generators)
     if not own and not evidence.shared_hosts:
-        raise Unknown("no host metrics of the generator were found", _FIX)
+        raise Unknown("no host metrics of the generator were found", _FIX, missing=Missing.HOST_METRICS)
     hosts: list[HostUse] = []
     uncovered: dict[str, str] = {}
     for generator in evidence.generators:

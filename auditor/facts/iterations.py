@@ -11,6 +11,7 @@ import numpy as np
 from auditor.evidence import Console, Evidence, Summary
 from auditor.facts.count_sources import CountSources
 from auditor.facts.keys import Key
+from auditor.facts.missing import Missing
 from auditor.facts.plan import StatedPlan
 from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
@@ -90,6 +91,7 @@ def iterations(
             raise Unknown(
                 f"the samples in {generator.path} carry no scenario tag, and {len(planned)} scenarios ran",
                 'add "scenario" to systemTags',
+                needs="rerun",
             )
         for scenario in dict.fromkeys([*planned, *generator.scenarios] or [""]):
             found[Key(name, scenario)] = _of(generator, scenario, consoles[name])
@@ -149,6 +151,7 @@ def _of_summary(summary: Summary, scenario: str, console: Console | None, *, alo
         raise Unknown(
             f"{summary.path} has totals of all scenarios together, not of {scenario}",
             "keep the points: --out json=k6.json.gz",
+            missing=Missing.POINTS,
         )
     counts = console.counts if console is not None else None
     interrupted = counts.interrupted if counts is not None and alone else 0

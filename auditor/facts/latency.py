@@ -18,6 +18,7 @@ from auditor.evidence import Summary
 from auditor.facts.accounting import Accounting
 from auditor.facts.count_sources import CountSources
 from auditor.facts.keys import Key
+from auditor.facts.missing import Missing
 from auditor.facts.plan import Plan
 from auditor.facts.quantiles import Cell, cell, identified, round_half_up
 from auditor.facts.requests import HTTP, Requests
@@ -55,6 +56,7 @@ class SummaryTotals:
             raise Unknown(
                 f"{self.path} has no {LABEL_OF[name]}",
                 "keep the points (--out json=k6.json.gz), or add it to summaryTrendStats",
+                missing=Missing.POINTS,
             )
         if not identified(p, n, censored):
             return Cell(
@@ -258,7 +260,11 @@ def pool(parts: list[Population]) -> Population:
     if len(parts) == 1:
         return parts[0]
     if any(p.totals is not None for p in parts):
-        raise Unknown("percentiles of several summaries cannot be merged", "keep the points of every generator")
+        raise Unknown(
+            "percentiles of several summaries cannot be merged",
+            "keep the points of every generator",
+            missing=Missing.POINTS,
+        )
     sent = sum(p.sent for p in parts)
     completed = sum(p.sent / p.requests_per_iteration for p in parts if p.requests_per_iteration)
     return Population(

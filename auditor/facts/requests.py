@@ -121,10 +121,14 @@ def system_tags(evidence: Evidence, generator: str) -> SystemTags:
 def _latency_metric(samples: Samples, declared: Declared) -> str:
     if declared.latency_metric:
         if declared.latency_metric in NO_LATENCY:
-            raise Unknown(f"{declared.latency_metric!r} is no latency of a request", "correct latency_metric")
+            raise Unknown(
+                f"{declared.latency_metric!r} is no latency of a request", "correct latency_metric", needs="add"
+            )
         if not any(len(g.column(declared.latency_metric)) for g in samples.by_generator.values()):
             raise Unknown(
-                f"the latency metric {declared.latency_metric!r} has no sample", "correct latency_metric"
+                f"the latency metric {declared.latency_metric!r} has no sample",
+                "correct latency_metric",
+                needs="add",
             )
         return declared.latency_metric
     present = [m for m in PROTOCOL_DURATIONS if any(len(g.column(m)) for g in samples.by_generator.values())]
@@ -132,6 +136,7 @@ def _latency_metric(samples: Samples, declared: Declared) -> str:
         raise Unknown(
             f"several protocols have samples ({', '.join(present)}) and none is named",
             'name one: latency_metric = "http_req_duration" in k6-audit.toml',
+            needs="add",
         )
     return present[0] if present else ""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from auditor.evidence import Declared, Evidence, GeneratorEvidence
+from auditor.facts.missing import Missing
 from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import GeneratorSamples, merged
 from auditor.samples.reduce import KEPT, Reduced
@@ -27,6 +28,7 @@ def samples(evidence: Evidence, declared: Declared, workers: Workers) -> Samples
         raise Unknown(
             "no k6 points file was found",
             "record the run with `k6 run --out json=k6.json.gz` and keep the file",
+            missing=Missing.POINTS,
         )
     wanted = [(source, KEPT | _named(generator, declared)) for generator, source in with_points]
     reduced = workers.reduce(wanted)

@@ -13,6 +13,7 @@ import numpy as np
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.limits import PolicyLimits
+from auditor.facts.missing import Missing
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
@@ -87,6 +88,7 @@ def require_fine_stamps(samples: Samples) -> None:
             raise Unknown(
                 f"the stamps of {one.path} are only good to {one.coarse_ns / 1e9:g} s",
                 FINE_STAMP_FIX,
+                missing=Missing.FINE_STAMPS,
             )
 
 

@@ -13,18 +13,28 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from auditor.facts.missing import Missing, Needs
+
 T = TypeVar("T")
 Provider = Callable[..., Any]
 _PROVIDERS: dict[type, Provider] = {}
 
 
 class Unknown(Exception):
-    """The evidence does not say: why, and the one thing that fixes it."""
+    """The evidence does not say: why, and the one thing that fixes it.
 
-    def __init__(self, reason: str, fix: str = "") -> None:
+    ``missing`` is the piece of evidence that would say it, where it is one that many rules need; ``needs``
+    says whether the fix can be added now or takes a new run (by default what ``missing`` needs).
+    """
+
+    def __init__(
+        self, reason: str, fix: str = "", *, needs: Needs = "", missing: Missing | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.fix = fix
+        self.needs: Needs = needs or (missing.needs if missing is not None else "")
+        self.missing = missing
 
 
 def provides(function: Callable[..., T]) -> Callable[..., T]:

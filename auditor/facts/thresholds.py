@@ -16,6 +16,7 @@ import numpy as np
 
 from auditor.evidence import Evidence, GeneratorEvidence, Summary, SummaryMetric
 from auditor.facts.count_sources import CountSources
+from auditor.facts.missing import Missing
 from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import REQUEST_SET, Column, GeneratorSamples
@@ -325,7 +326,11 @@ def drop_budget(counted: CountSources, evidence: Evidence, samples: Samples | No
                 if passing is not None and (best is None or passing < best[0]):
                     best = (passing, text)
     if not known:
-        raise Unknown("nothing says which thresholds the run had", "keep the output of `k6 inspect`")
+        raise Unknown(
+            "nothing says which thresholds the run had",
+            "keep the output of `k6 inspect`",
+            missing=Missing.OPTIONS,
+        )
     processes = len(evidence.generators)
     return DropBudget(best[0] if best else None, best[1] if best else "", processes)
 

@@ -16,6 +16,7 @@ from auditor.evidence import Declared, Evidence, GeneratorEvidence
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.limits import PolicyLimits
+from auditor.facts.missing import Missing
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.samples import Samples
 from auditor.facts.segments import lags_ns
@@ -23,8 +24,11 @@ from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import GeneratorSamples
 from auditor.units import NS_PER_S
 
-STOPPED_CODES = frozenset({99, 105, 108})
-"""Exit codes by which k6 says that it stopped a run itself (99: also of a run that went to its end)."""
+CROSSED_CODE = 99
+"""k6's exit code when a threshold was crossed: of a run that it stopped for that, and of one that went to its
+end."""
+STOPPED_CODES = frozenset({CROSSED_CODE, 105, 108})
+"""Exit codes by which k6 says that it stopped a run itself."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,9 @@ class GeneratorEnd:
     ended_early: bool
     slack_ns: int = 0
     """How much later than its stamp the last sample may be, where stamps are coarse; else 0."""
+    may_be_whole: bool = False
+    """Whether the only word is exit code 99 (a threshold was crossed), which k6 also gives to a run that went
+    to its end."""
 
     @property
     def missing_ns(self) -> int:
@@ -147,7 +154,9 @@ def timeline(
     """The clocks of all keys."""
     if samples is not None and all(one.last_ns is None for one in samples.by_generator.values()):
         raise Unknown(
-            "the points file holds no sample", "record the run again with `k6 run --out json=k6.json.gz`"
+            "the points file holds no sample",
+            "record the run again with `k6 run --out json=k6.json.gz`",
+            missing=Missing.POINTS,
         )
     warmup = declared.warmup_s or Fraction(0)
     clocks: dict[Key, KeyTimeline] = {}
@@ -215,6 +224,7 @@ def _end(
             latest = end if latest is None else max(latest, end)
     stopped = said = generator.log.stopped if generator.log is not None else ""
     code = generator.exit_code
+    only_crossed = not said and code is not None and code.code == CROSSED_CODE
     if not stopped and code is not None and code.code in STOPPED_CODES:
         stopped = f"exit code {code.code} ({code.path})"
     # A summary is written when k6 ends, so its totals are whole; a generator without either has nothing.
@@ -223,11 +233,12 @@ def _end(
     slack = own.coarse_ns if own is not None else 0
     if last is not None and latest is not None:
         missing_ns = latest - last - slack
-        told = bool(torn) or (bool(stopped) and not (code is not None and code.code == 99 and not said))
+        told = bool(torn) or (bool(stopped) and not only_crossed)
         allowed_s = limits["OL09.stopped_s" if told else "EV01.missing"]
         early = missing_ns > (0 if torn else round(allowed_s * NS_PER_S))
     starts = [o for o in origins.values() if o is not None]
-    return GeneratorEnd(generator.name, min(starts, default=None), last, latest, torn, stopped, early, slack)
+    first = min(starts, default=None)
+    return GeneratorEnd(generator.name, first, last, latest, torn, stopped, early, slack, only_crossed)
 
 
 def _clock(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from auditor.columnar.read import ParquetPoints
@@ -40,7 +41,6 @@ from auditor.inputs.redact import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 CONSOLE_WITHIN = "with console text in it"
 """The note on a points file that k6 wrote to its standard output."""
@@ -110,7 +110,13 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = (), redactor: Reda
         shared_hosts=tuple(shared),
         sources=reading.redactor.value(tuple(reading.sources)),
         ignored=reading.redactor.value(tuple(reading.ignored)),
+        label=reading.redactor.text(", ".join(_without_machine(target) for target in targets)),
     )
+
+
+def _without_machine(target: Path) -> str:
+    """A target as a result may name it: an absolute path says more about the machine than about the run."""
+    return (target.name or "run") if isinstance(target, Path) and target.is_absolute() else str(target)
 
 
 def _one_target(target: Path, reading: _Reading) -> tuple[list[_Folder], list[HostSeries]]:

@@ -15,6 +15,7 @@ import numpy as np
 from auditor.evidence import Evidence, HostSeries
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.latency import Latency
+from auditor.facts.missing import Missing
 from auditor.facts.plan import Plan
 from auditor.facts.quantiles import identified
 from auditor.facts.requests import Requests
@@ -76,7 +77,9 @@ def clock(facts: FactStore) -> Clock:
             ends.append(one.planned_end_ns)
     if not zeros:
         raise Unknown(
-            "nothing that was read says when an iteration ran", "keep the points: --out json=k6.json.gz"
+            "nothing that was read says when an iteration ran",
+            "keep the points: --out json=k6.json.gz",
+            missing=Missing.POINTS,
         )
     zero = min(zeros)
     warmup = 0.0
@@ -110,7 +113,7 @@ def load(facts: FactStore) -> dict[str, Any]:
             edges_s = (np.arange(buckets + 1) * width) - (origin - axis.zero_ns) / NS_PER_S
             counts["planned"] += np.diff(due(schedule, edges_s))
     if not counts["started"].any() and not counts["dropped"].any():
-        raise Unknown("no iteration has a time: none was completed, or only totals were kept")
+        raise Unknown("no iteration has a time: none was completed, or only totals were kept", needs="rerun")
     if not scheduled:
         del counts["planned"]
     _end_with_plan(counts, axis, timeline, width)
@@ -167,7 +170,9 @@ def latency(facts: FactStore) -> dict[str, Any]:
     inside = (at >= -NS_PER_MS / NS_PER_S) & (at < axis.until_s)
     at, ms = at[inside], ms[inside]
     if not len(at):
-        raise Unknown("no request was made", "see the findings: a run without requests measures nothing")
+        raise Unknown(
+            "no request was made", "see the findings: a run without requests measures nothing", needs="rerun"
+        )
     width = bucket_s(axis.until_s, len(at))
     buckets = math.ceil(axis.until_s / width)
     bucket = np.clip((at // width).astype(np.int64), 0, buckets - 1)
@@ -199,7 +204,7 @@ def percentiles(facts: FactStore) -> dict[str, Any]:
     """The percentile curve over offered demand beside that of what was sent, of the window."""
     pooled = facts.get(Latency).pooled
     if not len(pooled.sent_ms):
-        raise Unknown("no request of the window has a latency of its own")
+        raise Unknown("no request of the window has a latency of its own", needs="rerun")
     curves = {"sent": tail_curve(pooled.sent_ms, len(pooled.sent_ms))}
     populations = {"sent": (pooled.sent_ms, len(pooled.sent_ms))}
     known_share = None
@@ -237,6 +242,7 @@ def cpu(facts: FactStore) -> dict[str, Any]:
         raise Unknown(
             "no host metrics of the generator lie in the run",
             "record the generator's CPU while the test runs, and keep the file beside the points",
+            missing=Missing.HOST_METRICS,
         )
     second = np.unique(np.concatenate([np.floor(at) for at, _, _ in inside]))
     busy, core = np.full(len(second), np.nan), np.full(len(second), np.nan)

@@ -31,29 +31,23 @@ def render(model: dict[str, Any]) -> str:
 
 def context(model: Mapping[str, Any]) -> dict[str, Any]:
     """What the template needs, in its order."""
-    causes, questions, accounts = view.causes(model), view.questions(model), view.accounts(model)
-    whole = view.whole(accounts)
-    bar, legend = figures.accounting_bar(whole) if whole is not None else ("", ())
+    shown = view.build(model["result"])
+    bar, legend = figures.accounting_bar(shown.whole) if shown.whole is not None else ("", ())
     return {
         "model": model,
         "result": model["result"],
         "run": model["run"],
         "script_id": embedded.SCRIPT_ID,
         "severity_words": view.SEVERITY_WORDS,
-        "verdict": view.verdict(model, causes, questions),
-        "header": view.header(model),
-        "causes": causes,
-        "questions": questions,
-        "accounts": accounts,
-        "whole": whole,
+        "view": shown,
         "bar": _markup(bar),
         "bar_keys": [(_markup(key.svg), key.word) for key in legend],
         "figures": [
             (f, _markup(f.svg), [(_markup(key.svg), key.word) for key in f.legend])
             for f in figures.figures(model)
         ],
-        "sheets": printed_tables.sheets(model, accounts),
-        "provenance": printed_tables.provenance(model),
+        "tables": printed_tables.tables(model, shown),
+        "provenance": printed_tables.provenance(model, shown),
     }
 
 

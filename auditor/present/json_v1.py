@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from auditor.engine.limits import owned
@@ -35,7 +37,7 @@ def document(audit: Audit) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "semantics_version": audit.semantics_version,
         "tool": {"name": "k6-auditor", "version": audit.tool_version},
-        "target": audit.evidence.target,
+        "target": audit.evidence.label or audit.evidence.target,
         "verdict": audit.verdict,
         "verdict_words": audit.verdict_words,
         "waived": audit.waived,
@@ -121,7 +123,11 @@ def rule_json(result: RuleResult) -> dict[str, Any]:
         "outcome": result.outcome,
         "reason": result.reason or None,
         "fix": result.fix or None,
+        "needs": result.needs or None,
+        "missing": result.missing.key if result.missing is not None else None,
+        "at_signoff": result.at_signoff,
         "cause": result.cause or None,
+        "about": list(result.rule.meta.about),
         "path": result.rule.path,
     }
 
@@ -167,13 +173,28 @@ def _quantity(quantity: Quantity) -> dict[str, Any]:
 
 
 def _policy(audit: Audit) -> dict[str, Any]:
-    settings = [{"name": s.name, "value": s.value, "source": s.source} for s in audit.policy.settings]
+    config = _beside(audit.policy.path, audit.evidence.target)
+    settings = [
+        {"name": s.name, "value": s.value, "source": config if s.source == audit.policy.path else s.source}
+        for s in audit.policy.settings
+    ]
     in_force = audit.facts.get(PolicyLimits)
     limits = {name: in_force[name] for name in owned(r.rule for r in audit.results)}
     digest = hashlib.sha256(
         json.dumps([[s["name"], s["value"]] for s in settings] + sorted(limits.items())).encode()
     ).hexdigest()
-    return {"digest": digest, "config": audit.policy.path or None, "settings": settings}
+    return {"digest": digest, "config": config or None, "settings": settings}
+
+
+def _beside(config: str, target: str) -> str:
+    """The policy file as seen from the run ("k6-audit.toml", "../k6-audit.toml"), or its name if it lies
+    elsewhere: a result names no folder of the machine that made it."""
+    if not config:
+        return ""
+    folder = os.path.dirname(os.path.abspath(target)) if os.path.isfile(target) else os.path.abspath(target)
+    relative = PurePath(os.path.relpath(os.path.abspath(config), folder))
+    above = [part for part in relative.parts[:-1] if part != os.pardir]
+    return relative.name if os.pardir in relative.parts and above else str(relative)
 
 
 def finite(value: Any) -> Any:

@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from auditor.present import printed_tables, view
-from auditor.present.printed_tables import MISSING, Sheet
+from auditor.present.printed_tables import MISSING, PrintedTable
 from auditor.present.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from auditor.present.view import Account, Cause, Question, Row
+    from auditor.present.view import Cause, HeaderRow, Question, View
 
 LONGEST = 1200
 _SPECIAL = re.compile(
@@ -25,20 +25,20 @@ _SPECIAL = re.compile(
 
 def render(model: dict[str, Any]) -> str:
     """The report, ending in a line break."""
-    causes, questions, accounts = view.causes(model), view.questions(model), view.accounts(model)
+    shown = view.build(model["result"])
     parts = [
-        *_verdict(model, causes, questions),
-        *_header(view.header(model)),
-        *_accounts(accounts),
-        *_waivers(model["result"]),
+        *_verdict(model, shown),
+        *_header(shown.header),
+        *_accounts(shown),
+        *_waivers(shown),
         "## Why, and what to do",
-        "\n".join(line for cause in causes for line in _cause(cause, 0)) or "No rule found a fault.",
-        *_questions(questions),
+        "\n".join(line for cause in shown.causes for line in _cause(cause, 0)) or "No rule found a fault.",
+        *_questions(shown.questions),
         "## The run in tables",
-        *(part for sheet in printed_tables.sheets(model, accounts) for part in _sheet(sheet)),
+        *(part for table in printed_tables.tables(model, shown) for part in _table(table)),
         "## Provenance",
         f"Run: {code(model['result']['target'])}. Result schema {model['result']['schema_version']}.",
-        *(part for sheet in printed_tables.provenance(model) for part in _sheet(sheet)),
+        *(part for table in printed_tables.provenance(model, shown) for part in _table(table)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -58,8 +58,8 @@ def code(text: str) -> str:
     return f"{fence}{pad}{safe}{pad}{fence}"
 
 
-def _verdict(model: dict[str, Any], causes: Sequence[Cause], questions: Sequence[Question]) -> Iterable[str]:
-    said, run, result = view.verdict(model, causes, questions), model["run"], model["result"]
+def _verdict(model: dict[str, Any], shown: View) -> Iterable[str]:
+    said, run, result = shown.verdict, model["run"], model["result"]
     yield f"# {said.mark} {escaped(said.words)}: {escaped(run['title'])}"
     yield f"**{escaped(said.headline)}**" + (f" {escaped(said.because)}." if said.because else "")
     yield f"To do: {escaped(said.fix)}" if said.fix else ""
@@ -71,7 +71,7 @@ def _verdict(model: dict[str, Any], causes: Sequence[Cause], questions: Sequence
     )
 
 
-def _header(rows: Sequence[Row]) -> Iterable[str]:
+def _header(rows: Sequence[HeaderRow]) -> Iterable[str]:
     lines = ["| Field | Value | Detail |", "| --- | --- | --- |"]
     for row in rows:
         see = f"see {', '.join(row.rules)}" if row.rules else ""
@@ -80,30 +80,30 @@ def _header(rows: Sequence[Row]) -> Iterable[str]:
     yield "\n".join(lines)
 
 
-def _accounts(accounts: Sequence[Account]) -> Iterable[str]:
-    whole = view.whole(accounts)
+def _accounts(shown: View) -> Iterable[str]:
+    whole = shown.whole
     if whole is not None:
         counts = " + ".join(f"{'not known' if n is None else f'{n:,}'} {word}" for word, n in whole.parts)
         edge = f" (edge: {whole.edge:+,})" if whole.edge else ""
         yield f"Accounting: {whole.planned:,} planned = {counts}{edge}"
         return
-    for account in accounts:
+    for account in shown.accounts:
         counts = ", ".join(f"{n:,} {word}" for word, n in account.parts[:2])
         yield (
             f"Accounting of {code(account.scenario)}: {account.started:,} started: {counts}; "
             "no starts were planned, or the plan is not known."
         )
-    if not accounts:
+    if not shown.accounts:
         yield "The iterations cannot be accounted for: see what is not known."
 
 
-def _waivers(result: dict[str, Any]) -> Iterable[str]:
+def _waivers(shown: View) -> Iterable[str]:
     lines = [
         f"- **{escaped(w['rule'])}** {escaped(w['message'])}. Waived: {escaped(w['reason'])} "
         f"({escaped(w['owner'])}, until {escaped(w['expires'])})"
-        for w in result["waivers"]
+        for w in shown.waivers
     ]
-    lines += [f"- {escaped(note)}" for note in result["notes"]]
+    lines += [f"- {escaped(note)}" for note in shown.notes]
     if lines:
         yield "## Waivers"
         yield "\n".join(lines)
@@ -133,26 +133,29 @@ def _questions(questions: Sequence[Question]) -> Iterable[str]:
     lines = []
     for question in questions:
         blocks = " (keeps the run from being proven)" if question.blocking else ""
-        lines.append(f"- **{escaped(', '.join(question.rules))}** {escaped(question.reason)}{blocks}")
+        lines.append(f"- **{escaped(', '.join(question.rules))}** {escaped(question.what)}{blocks}")
         if question.fix:
-            lines.append(f"  - To do: {escaped(question.fix)}")
+            how = question.how[:1].upper() + question.how[1:]
+            lines.append(f"  - {how}: {escaped(question.fix)}")
+        if len(question.reasons) > 1:
+            lines += [f"  - {escaped(', '.join(r.rules))}: {escaped(r.reason)}" for r in question.reasons]
     yield "\n".join(lines)
 
 
-def _sheet(sheet: Sheet) -> Iterable[str]:
-    yield f"### {sheet.title}"
-    if not sheet.rows:
-        yield escaped(sheet.empty)
+def _table(table: PrintedTable) -> Iterable[str]:
+    yield f"### {table.title}"
+    if not table.rows:
+        yield escaped(table.empty)
         return
     lines = [
-        "| " + " | ".join(column.label for column in sheet.columns) + " |",
-        "| " + " | ".join("---:" if column.numeric else "---" for column in sheet.columns) + " |",
+        "| " + " | ".join(column.label for column in table.columns) + " |",
+        "| " + " | ".join("---:" if column.numeric else "---" for column in table.columns) + " |",
     ]
-    for row in sheet.rows:
+    for row in table.rows:
         cells = (
             code(text) if column.code and text != MISSING else escaped(text)
-            for column, text in zip(sheet.columns, row, strict=True)
+            for column, text in zip(table.columns, row, strict=True)
         )
         lines.append("| " + " | ".join(cells) + " |")
     yield "\n".join(lines)
-    yield escaped(sheet.note)
+    yield escaped(table.note)

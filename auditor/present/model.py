@@ -51,7 +51,6 @@ def model(audit: Audit) -> dict[str, Any]:
         "figures": {name: _or_why_not(make, audit.facts) for name, make in FIGURES.items()},
         "tables": {name: _or_why_not(make, audit.facts) for name, make in TABLES.items()},
         "limits": _limits(audit),
-        "about": _about(audit),
     }
     return dict(json.loads(json.dumps(found, allow_nan=False)))
 
@@ -72,7 +71,7 @@ def _run(audit: Audit) -> dict[str, Any]:
         ends = audit.facts.get(Timeline).ends.values()
         started = min((e.first_start_ns for e in ends if e.first_start_ns is not None), default=None)
         ended = max((e.last_ns for e in ends if e.last_ns is not None), default=None)
-    target = audit.evidence.target
+    target = audit.evidence.label or audit.evidence.target
     return {
         "title": PurePath(target).name or target or "run",
         "started": _utc(started),
@@ -89,15 +88,6 @@ def _utc(ns: int | None) -> str | None:
     except (OverflowError, ValueError, OSError):
         return None
     return f"{at:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def _about(audit: Audit) -> dict[str, list[str]]:
-    """Header field -> ids of the rules whose failure it shows; the reader finds the finding by its id."""
-    found: dict[str, list[str]] = {}
-    for result in audit.results:
-        for name in result.rule.meta.about:
-            found.setdefault(name, []).append(result.id)
-    return found
 
 
 def _limits(audit: Audit) -> dict[str, float]:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from auditor.fields import CHARTED, LABEL_OF, SCENARIO_COLUMNS
-from auditor.present.view import PARTS, Account, header_field
-from auditor.present.words import duration, ms, value_words
+from auditor.present.view import PARTS, header_field
+from auditor.present.words import duration, least_words, ms, value_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from auditor.present.view import AccountRow, View
 
 MISSING = "–"
 
@@ -24,7 +26,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class PrintedTable:
     """A table, or the reason why there is none."""
 
     id: str
@@ -35,11 +37,11 @@ class Sheet:
     empty: str = ""
 
 
-def sheets(model: Mapping[str, Any], accounting: Sequence[Account]) -> list[Sheet]:
+def tables(model: Mapping[str, Any], view: View) -> list[PrintedTable]:
     """All tables but the figures' own, in the order of the report."""
     return [
         _scenarios(model),
-        *([_accounting(accounting)] if len(accounting) > 1 else []),
+        *([_accounting(view.accounts)] if len(view.accounts) > 1 else []),
         _names(model),
         _errors(model),
         _stalls(model),
@@ -49,9 +51,9 @@ def sheets(model: Mapping[str, Any], accounting: Sequence[Account]) -> list[Shee
     ]
 
 
-def provenance(model: Mapping[str, Any]) -> list[Sheet]:
+def provenance(model: Mapping[str, Any], view: View) -> list[PrintedTable]:
     """What was read, what was not, and which policy was in force."""
-    return [_files(model), _ignored(model), _policy(model)]
+    return [_files(model), _ignored(view), _policy(model)]
 
 
 def _number(value: float | None, digits: int = 0) -> str:
@@ -75,16 +77,16 @@ def _more(table: Mapping[str, Any]) -> str:
     return f"and {table['more']:,} more, left out here" if table.get("more") else ""
 
 
-def _sheet(
+def _table(
     id_: str, title: str, columns: Sequence[Column], table: Mapping[str, Any], rows: Any, note: str, empty: str
-) -> Sheet:
-    """The sheet of a table of the model; ``rows`` makes one row of text of one of its rows."""
+) -> PrintedTable:
+    """A table of the model in words; ``rows`` makes one row of text of one of its rows."""
     found = [rows(row) for row in table.get("rows", ())]
     notes = "; ".join(n for n in (_more(table), note if found else "") if n)
-    return Sheet(id_, title, tuple(columns), found, notes, _why_not(table) or empty)
+    return PrintedTable(id_, title, tuple(columns), found, notes, _why_not(table) or empty)
 
 
-def _scenarios(model: Mapping[str, Any]) -> Sheet:
+def _scenarios(model: Mapping[str, Any]) -> PrintedTable:
     plans = {row["scenario"]: row for row in model["tables"]["scenarios"].get("rows", ())}
     headers = {name: one["header"] for name, one in model["result"]["scenarios"].items()}
     rows = []
@@ -107,7 +109,7 @@ def _scenarios(model: Mapping[str, Any]) -> Sheet:
     columns = [Column("Scenario", code=True), Column("Executor"), Column("VUs at most", numeric=True)]
     columns += [Column(label, numeric=True) for label in SCENARIO_COLUMNS.values()]
     note = "≥: not identified, at least this" if any("≥" in cell for row in rows for cell in row) else ""
-    return Sheet("scenarios", "Scenarios", tuple(columns), rows, note, "No scenario is known.")
+    return PrintedTable("scenarios", "Scenarios", tuple(columns), rows, note, "No scenario is known.")
 
 
 def _cell(name: str, raw: Mapping[str, Any]) -> str:
@@ -115,11 +117,11 @@ def _cell(name: str, raw: Mapping[str, Any]) -> str:
     if field.status == "missing":
         return "missing"
     if field.status == "not-identified":
-        return value_words(field).removesuffix(", not identified")
-    return value_words(field).removeprefix("n/a: ")
+        return least_words(field) or "not identified"
+    return value_words(field)
 
 
-def _accounting(accounts: Sequence[Account]) -> Sheet:
+def _accounting(accounts: Sequence[AccountRow]) -> PrintedTable:
     columns = [Column("Scenario", code=True), Column("Planned", numeric=True)]
     columns += [Column(word.capitalize(), numeric=True) for _, word in PARTS]
     rows = [
@@ -127,10 +129,10 @@ def _accounting(accounts: Sequence[Account]) -> Sheet:
         + [_number(value) for _, value in a.parts]
         for a in accounts
     ]
-    return Sheet("accounting", "Accounting by scenario", tuple(columns), rows)
+    return PrintedTable("accounting", "Accounting by scenario", tuple(columns), rows)
 
 
-def _names(model: Mapping[str, Any]) -> Sheet:
+def _names(model: Mapping[str, Any]) -> PrintedTable:
     def row(r: Mapping[str, Any]) -> list[str]:
         share = 100 * r["failed"] / r["requests"]
         return [
@@ -149,7 +151,7 @@ def _names(model: Mapping[str, Any]) -> Sheet:
         ),
     ]
     note = "of what was sent in the measurement window; – where the samples are too few for the percentile"
-    return _sheet(
+    return _table(
         "names",
         "Requests by name",
         columns,
@@ -160,7 +162,7 @@ def _names(model: Mapping[str, Any]) -> Sheet:
     )
 
 
-def _errors(model: Mapping[str, Any]) -> Sheet:
+def _errors(model: Mapping[str, Any]) -> PrintedTable:
     table = model["tables"]["errors"]
 
     def row(r: Mapping[str, Any]) -> list[str]:
@@ -183,10 +185,10 @@ def _errors(model: Mapping[str, Any]) -> Sheet:
         Column("Request name", code=True),
     ]
     empty = f"None of the {table.get('requests', 0):,} requests of the window failed."
-    return _sheet("errors", "Errors by cause", columns, table, row, "", empty)
+    return _table("errors", "Errors by cause", columns, table, row, "", empty)
 
 
-def _stalls(model: Mapping[str, Any]) -> Sheet:
+def _stalls(model: Mapping[str, Any]) -> PrintedTable:
     def row(r: Mapping[str, Any]) -> list[str]:
         inside = {True: "yes", False: "no", None: MISSING}[r["in_window"]]
         return [
@@ -208,7 +210,7 @@ def _stalls(model: Mapping[str, Any]) -> Sheet:
         Column("Made", numeric=True),
         Column("In the window"),
     ]
-    return _sheet(
+    return _table(
         "stalls",
         "Stalls",
         columns,
@@ -219,7 +221,7 @@ def _stalls(model: Mapping[str, Any]) -> Sheet:
     )
 
 
-def _generators(model: Mapping[str, Any]) -> Sheet:
+def _generators(model: Mapping[str, Any]) -> PrintedTable:
     def row(r: Mapping[str, Any]) -> list[str]:
         early = r["stopped"] or "early"
         return [
@@ -238,10 +240,10 @@ def _generators(model: Mapping[str, Any]) -> Sheet:
         ),
         Column("Ended"),
     ]
-    return _sheet("generators", "Generators", columns, model["tables"]["generators"], row, "", "None was read.")
+    return _table("generators", "Generators", columns, model["tables"]["generators"], row, "", "None was read.")
 
 
-def _hosts(model: Mapping[str, Any]) -> Sheet:
+def _hosts(model: Mapping[str, Any]) -> PrintedTable:
     def row(r: Mapping[str, Any]) -> list[str]:
         return [
             r["generator"] or "the only one",
@@ -257,10 +259,10 @@ def _hosts(model: Mapping[str, Any]) -> Sheet:
         Column("Host", code=True),
         *(Column(label, numeric=True) for label in labels),
     ]
-    return _sheet("hosts", "Hosts of the generators", columns, model["tables"]["generators"], row, "", "None.")
+    return _table("hosts", "Hosts of the generators", columns, model["tables"]["generators"], row, "", "None.")
 
 
-def _thresholds(model: Mapping[str, Any]) -> Sheet:
+def _thresholds(model: Mapping[str, Any]) -> PrintedTable:
     table = model["tables"]["thresholds"]
 
     def row(r: Mapping[str, Any]) -> list[str]:
@@ -281,10 +283,10 @@ def _thresholds(model: Mapping[str, Any]) -> Sheet:
     ]
     note = "over everything that was sampled, as k6 does; a crossed threshold is a result about the system"
     none = "The run had none." if table.get("defined") is False else "Nothing says which the run had."
-    return _sheet("thresholds", "Thresholds, evaluated again", columns, table, row, note, none)
+    return _table("thresholds", "Thresholds, evaluated again", columns, table, row, note, none)
 
 
-def _files(model: Mapping[str, Any]) -> Sheet:
+def _files(model: Mapping[str, Any]) -> PrintedTable:
     rows = [
         [
             s["path"],
@@ -300,18 +302,21 @@ def _files(model: Mapping[str, Any]) -> Sheet:
         Column("Bytes", numeric=True),
         Column("SHA-256", code=True),
     )
-    return Sheet("files", "Files read", columns, rows, empty="Nothing was read.")
+    return PrintedTable("files", "Files read", columns, rows, empty="Nothing was read.")
 
 
-def _ignored(model: Mapping[str, Any]) -> Sheet:
-    rows = [[i["path"], i["reason"]] for i in model["result"]["ignored"]]
-    return Sheet(
+def _ignored(view: View) -> PrintedTable:
+    rows = []
+    for group in view.ignored:
+        rows += [[path, group.reason] for path in group.paths]
+        rows += [[f"{group.more:,} more", group.reason]] if group.more else []
+    return PrintedTable(
         "ignored", "Files ignored", (Column("File", code=True), Column("Why")), rows, empty="None was ignored."
     )
 
 
-def _policy(model: Mapping[str, Any]) -> Sheet:
+def _policy(model: Mapping[str, Any]) -> PrintedTable:
     policy = model["result"]["policy"]
     rows = [[s["name"], s["value"], s["source"]] for s in policy["settings"]]
     columns = (Column("Setting", code=True), Column("Value"), Column("From", code=True))
-    return Sheet("policy", "Policy in force", columns, rows, note=f"digest {policy['digest']}")
+    return PrintedTable("policy", "Policy in force", columns, rows, note=f"digest {policy['digest']}")

@@ -1,4 +1,9 @@
-"""The model in words: what HTML and Markdown both say, in the order in which they say it."""
+"""The view of a result: what the terminal, Markdown and HTML say of a run, in the order in which they say it.
+
+It is built from the JSON result (json_v1) and from nothing else, so that every format names the same verdict,
+causes and open questions, and an HTML report can be rendered again from the result inside it. A renderer
+prints a view; it chooses nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,19 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from auditor.engine.verdict import Judged, severity_rank
 from auditor.facts.header import HeaderField
+from auditor.facts.missing import BY_KEY
 from auditor.fields import FIELD_OF
-from auditor.present.words import detail_words, ms, value_words
+from auditor.present.words import detail_words, ms, ms_number, value_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SEVERITY_WORDS = {"invalid": "invalid", "warning": "warning", "info": "note"}
-_ORDER = {"invalid": 0, "warning": 1, "info": 2}
 FINDINGS_SHOWN = 12
+IGNORED_SHOWN = 10
+"""Ignored files that are named, of each reason; the others are counted."""
 
 PARTS = (
     ("completed", "completed"),
@@ -29,7 +37,7 @@ PARTS = (
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerdictWords:
     """The verdict as it is written at the top, and on every page that must not be quoted."""
 
     word: str
@@ -44,7 +52,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Row:
+class HeaderRow:
     """One field of the header."""
 
     name: str
@@ -54,6 +62,8 @@ class Row:
     data_value: str
     value: str
     detail: str
+    brief: str
+    """The detail where there is room for one line."""
     population: str = ""
     interval: str = ""
     successful: str = ""
@@ -63,7 +73,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Account:
+class AccountRow:
     """The accounting of one scenario, or of all."""
 
     scenario: str
@@ -85,44 +95,143 @@ class Cause:
     fixes: tuple[str, ...]
     children: tuple[Cause, ...]
 
+    @property
+    def holds_invalid(self) -> bool:
+        """Whether it, or anything that follows from it, makes the run INVALID."""
+        return self.severity == "invalid" or any(child.holds_invalid for child in self.children)
+
+    def below(self, depth: int = 1) -> Iterator[tuple[int, Cause]]:
+        """Everything that follows from it, in order, with how deep it lies."""
+        for child in self.children:
+            yield depth, child
+            yield from child.below(depth + 1)
+
 
 @dataclass(frozen=True)
-class Question:
-    """Something that is not known, and what would tell."""
+class Reason:
+    """What one or more rules say that they do not know, in their own words."""
 
     rules: tuple[str, ...]
     reason: str
     fix: str
-    blocking: bool
 
 
-def verdict(model: Mapping[str, Any], causes: Sequence[Cause], questions: Sequence[Question]) -> Verdict:
+@dataclass(frozen=True)
+class Question:
+    """One thing that is not known: the rules that wait for it, and how to answer it."""
+
+    what: str
+    rules: tuple[str, ...]
+    blocking_rules: tuple[str, ...]
+    """Those of them that keep the run from being proven."""
+    needs: str
+    """"add": it can be answered now; "rerun": only by a new run; empty: not said."""
+    fix: str
+    reasons: tuple[Reason, ...]
+
+    @property
+    def blocking(self) -> bool:
+        return bool(self.blocking_rules)
+
+    @property
+    def how(self) -> str:
+        """What comes before the fix."""
+        return {"add": "can be added now", "rerun": "needs a new run"}.get(self.needs, "to do")
+
+
+@dataclass(frozen=True)
+class IgnoredFiles:
+    """Files that were not used for one reason: some by name, and how many more."""
+
+    reason: str
+    paths: tuple[str, ...]
+    more: int
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything that a format prints of a result, in this order."""
+
+    verdict: VerdictWords
+    header: tuple[HeaderRow, ...]
+    scenarios: Mapping[str, tuple[HeaderRow, ...]]
+    accounts: tuple[AccountRow, ...]
+    whole: AccountRow | None
+    """The sum over the scenarios that plan starts."""
+    causes: tuple[Cause, ...]
+    """Failed rules as trees: first those that hold an INVALID finding."""
+    questions: tuple[Question, ...]
+    """Those that keep the run from being proven first."""
+    at_signoff: tuple[str, ...]
+    """Rules that wait for a declaration which only `signoff` asks for."""
+    waivers: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    sources: tuple[Mapping[str, Any], ...]
+    ignored: tuple[IgnoredFiles, ...]
+    settings: tuple[Mapping[str, Any], ...]
+    """Of the policy, that differ from the defaults."""
+    outcome: str | None = None
+    """Whether the run met its objectives; None: it was not judged."""
+
+    @property
+    def root(self) -> Cause | None:
+        """The root cause that the headline names."""
+        return root_cause(self.causes)
+
+
+def build(result: Mapping[str, Any]) -> View:
+    """The view of a JSON result."""
+    found, open_ = causes(result), questions(result)
+    listed = accounts(result)
+    return View(
+        verdict=_verdict(result, found, open_),
+        header=header(result),
+        scenarios={name: _rows(one["header"], {}) for name, one in result["scenarios"].items()},
+        accounts=listed,
+        whole=whole(listed),
+        causes=found,
+        questions=open_,
+        at_signoff=tuple(r["id"] for r in result["rules"] if r.get("at_signoff")),
+        waivers=tuple(result["waivers"]),
+        notes=tuple(result["notes"]),
+        sources=tuple(result["sources"]),
+        ignored=_ignored(result["ignored"]),
+        settings=tuple(s for s in result["policy"]["settings"] if s["source"] != "default"),
+    )
+
+
+def root_cause(trees: Sequence[Cause]) -> Cause | None:
+    """The one root cause that every format names: the first tree that holds an INVALID finding."""
+    return next((one for one in trees if one.holds_invalid), None)
+
+
+def _verdict(
+    result: Mapping[str, Any], trees: Sequence[Cause], open_questions: Sequence[Question]
+) -> VerdictWords:
     """What the run may be used for, why, and the first thing to do."""
-    result = model["result"]
     word, words = result["verdict"], result["verdict_words"]
     waived = " See the waivers below." if result["waived"] else ""
     if word == "INVALID":
-        root = next((c for c in causes if _holds_invalid(c)), None)
+        root = root_cause(trees)
         headline = "This run must not be believed"
         if root is not None:
             headline += f": {_lower(root.title)}"
         because = root.findings[0]["message"] if root is not None and root.findings else ""
         band = f"{words}: do not rely on the figures in this report"
-        return Verdict(word, words, "✕", f"{headline}.{waived}", because, "", band)
+        return VerdictWords(word, words, "✕", f"{headline}.{waived}", because, "", band)
     if word == "NOT PROVEN":
-        first = next((q for q in questions if q.blocking), None)
+        blocking = [q for q in open_questions if q.blocking]
         headline = f"Nothing is shown to be wrong, and not enough is known.{waived}"
         band = f"{words}: too little is known to rely on these figures"
-        because, fix = (first.reason, first.fix) if first is not None else ("", "")
-        return Verdict(word, words, "?", headline, because, fix, band)
+        because = f"{blocking[0].what[:1].upper()}{blocking[0].what[1:]}" if blocking else ""
+        if len(blocking) > 1:
+            because += f", and {len(blocking) - 1} more"
+        fix = blocking[0].fix if blocking else ""
+        return VerdictWords(word, words, "?", headline, because, fix, band)
     warned = sum(r["outcome"] == "fail" and r["severity"] == "warning" for r in result["rules"])
     warnings = f", with {warned} warning{'' if warned == 1 else 's'}" if warned else ""
     band = f"{words}: this verdict rests on waivers" if result["waived"] else ""
-    return Verdict(word, words, "✓", f"This run may be believed{warnings}.{waived}", "", "", band)
-
-
-def _holds_invalid(cause: Cause) -> bool:
-    return cause.severity == "invalid" or any(_holds_invalid(c) for c in cause.children)
+    return VerdictWords(word, words, "✓", f"This run may be believed{warnings}.{waived}", "", "", band)
 
 
 def _lower(title: str) -> str:
@@ -130,20 +239,31 @@ def _lower(title: str) -> str:
     return title[:1].lower() + title[1:] if title[1:2].islower() or title[1:2] == " " else title
 
 
-def header(model: Mapping[str, Any]) -> list[Row]:
-    """The fields, in their fixed order; an older result may have fewer."""
-    failed = {r["id"]: r["severity"] for r in model["result"]["rules"] if r["outcome"] == "fail"}
-    raw = model["result"]["header"]
-    about = model.get("about", {})
-    return [_row(name, raw[name], failed, about.get(name, ())) for name in FIELD_OF if name in raw]
+def header(result: Mapping[str, Any]) -> tuple[HeaderRow, ...]:
+    """The fields of the run, in their fixed order; an older result may have fewer."""
+    return _rows(result["header"], _about(result))
 
 
-def _row(name: str, raw: Mapping[str, Any], failed: Mapping[str, str], about: Sequence[str]) -> Row:
-    """One field; ``about`` are the rules whose failure it shows."""
+def _about(result: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """By field: the failed rules that are about it, with their severity."""
+    found: dict[str, dict[str, str]] = {}
+    for rule in result["rules"]:
+        if rule["outcome"] == "fail" and rule["severity"] in ("invalid", "warning"):
+            for name in rule.get("about", ()):
+                found.setdefault(name, {})[rule["id"]] = rule["severity"]
+    return found
+
+
+def _rows(raw: Mapping[str, Any], about: Mapping[str, Mapping[str, str]]) -> tuple[HeaderRow, ...]:
+    return tuple(_row(name, raw[name], about.get(name, {})) for name in FIELD_OF if name in raw)
+
+
+def _row(name: str, raw: Mapping[str, Any], failed: Mapping[str, str]) -> HeaderRow:
+    """One field; ``failed`` are the failed rules that are about it, with their severity."""
     field = header_field(name, raw)
-    rules = tuple(r for r in about if failed.get(r) in ("invalid", "warning"))
-    flag = min((failed[r] for r in rules), key=_ORDER.__getitem__, default="")
-    value, why = _value(field)
+    rules = tuple(failed)
+    flag = min(failed.values(), key=severity_rank, default="")
+    value, why = ("missing", field.reason) if field.status == "missing" else (value_words(field), "")
     common: dict[str, Any] = {
         "name": name,
         "label": field.label,
@@ -151,11 +271,12 @@ def _row(name: str, raw: Mapping[str, Any], failed: Mapping[str, str], about: Se
         "status": field.status,
         "data_value": "" if field.value is None else f"{field.value:.15g}",
         "value": value,
+        "brief": why or detail_words(field),
         "rules": rules,
         "flag": flag,
     }
     if FIELD_OF[name].percentile is None:
-        return Row(**common, detail=why or detail_words(field))
+        return HeaderRow(**common, detail=why or detail_words(field))
     detail = field.detail
     interval, successful = detail.get("interval"), detail.get("of_successful")
     population = {"offered": "over offered demand", "sent": "of what was sent"}.get(
@@ -169,7 +290,7 @@ def _row(name: str, raw: Mapping[str, Any], failed: Mapping[str, str], about: Se
         f"{ms(successful)} of what succeeded" if successful is not None else "",
         field.reason if field.status == "not-identified" else "",
     ]
-    return Row(
+    return HeaderRow(
         **common,
         detail=", ".join(p for p in parts if p),
         population=population,
@@ -178,18 +299,9 @@ def _row(name: str, raw: Mapping[str, Any], failed: Mapping[str, str], about: Se
     )
 
 
-def _value(field: HeaderField) -> tuple[str, str]:
-    """The value in few words, and apart from it the reason why there is none."""
-    words = value_words(field)
-    if field.status in ("missing", "n/a"):
-        value, colon, why = words.partition(": ")
-        return (value, why) if colon else (words, "")
-    return words, ""
-
-
 def _interval(interval: Sequence[float]) -> str:
-    low, high = (ms(v) for v in interval)
-    return f"{low.removesuffix(' ms')} to {high}" if high != "∞" else f"{low} to ∞"
+    low, high = interval
+    return f"{ms(low)} to ∞" if math.isinf(high) else f"{ms_number(low)} to {ms(high)}"
 
 
 def header_field(name: str, raw: Mapping[str, Any]) -> HeaderField:
@@ -209,14 +321,14 @@ def header_field(name: str, raw: Mapping[str, Any]) -> HeaderField:
     )
 
 
-def accounts(model: Mapping[str, Any]) -> list[Account]:
+def accounts(result: Mapping[str, Any]) -> tuple[AccountRow, ...]:
     """Every scenario's accounting."""
-    return [_account(name, raw) for name, raw in model["result"]["accounting"].items()]
+    return tuple(_account(name, raw) for name, raw in result["accounting"].items())
 
 
-def _account(name: str, raw: Mapping[str, Any]) -> Account:
+def _account(name: str, raw: Mapping[str, Any]) -> AccountRow:
     silent, exact = raw["silent"], raw["silent_exact"]
-    return Account(
+    return AccountRow(
         name,
         raw["planned"],
         raw["started"],
@@ -225,13 +337,13 @@ def _account(name: str, raw: Mapping[str, Any]) -> Account:
     )
 
 
-def whole(found: Sequence[Account]) -> Account | None:
+def whole(found: Sequence[AccountRow]) -> AccountRow | None:
     """The sum over the scenarios that plan starts; None if none does."""
     planned = [a for a in found if a.planned is not None]
     if not planned:
         return None
     parts = tuple((word, _sum(a.parts[i][1] for a in planned)) for i, (_, word) in enumerate(PARTS))
-    return Account(
+    return AccountRow(
         "",
         sum(a.planned or 0 for a in planned),
         sum(a.started for a in planned),
@@ -245,9 +357,11 @@ def _sum(values: Iterable[int | None]) -> int | None:
     return None if any(v is None for v in found) else sum(v for v in found if v is not None)
 
 
-def causes(model: Mapping[str, Any]) -> list[Cause]:
-    """Failed rules as trees, root first, the gravest first."""
-    result = model["result"]
+def causes(result: Mapping[str, Any]) -> tuple[Cause, ...]:
+    """Failed rules as trees, root first: a failed rule that names a failed rule as its cause is below it.
+
+    Trees that hold an INVALID finding come first, of these the ones whose root is itself invalid, then by id.
+    """
     failed = {r["id"]: r for r in result["rules"] if r["outcome"] == "fail"}
     findings: dict[str, list[Mapping[str, Any]]] = {}
     for finding in result["findings"]:
@@ -270,26 +384,64 @@ def causes(model: Mapping[str, Any]) -> list[Cause]:
             shown,
             len(mine) - len(shown),
             tuple(dict.fromkeys(f["fix"] for f in shown if f["severity"] == severity)),
-            tuple(sorted(below, key=_gravity)),
+            tuple(sorted(below, key=_by_severity)),
         )
 
-    return sorted((tree(rule) for rule in children.get("", [])), key=_gravity)
+    trees = [tree(rule) for rule in children.get("", [])]
+    # Rules that name each other as the cause have no root: none of them may get lost.
+    trees += [tree(rule) for rule in failed if rule not in seen]
+    return tuple(sorted(trees, key=_by_severity))
 
 
-def _gravity(cause: Cause) -> tuple[bool, int, str]:
-    return not _holds_invalid(cause), _ORDER[cause.severity], cause.id
+def _by_severity(cause: Cause) -> tuple[bool, int, str]:
+    return not cause.holds_invalid, severity_rank(cause.severity), cause.id
 
 
-def questions(model: Mapping[str, Any]) -> list[Question]:
-    """What is not known, those that keep the run from being proven first; alike ones together."""
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for rule in model["result"]["rules"]:
-        if rule["outcome"] in ("unknown", "error"):
-            groups.setdefault((rule["reason"] or "", rule["fix"] or ""), []).append(rule)
-    found = [
-        Question(
-            tuple(r["id"] for r in rules), reason, fix, any(r["base_severity"] == "invalid" for r in rules)
-        )
-        for (reason, fix), rules in groups.items()
-    ]
-    return sorted(found, key=lambda q: not q.blocking)
+def questions(result: Mapping[str, Any]) -> tuple[Question, ...]:
+    """What is not known. Rules that lack the same piece of evidence are one question; those that keep the run
+    from being proven come first, of these the ones that can be answered now."""
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for rule in result["rules"]:
+        if _judged(rule).is_open:
+            missing = rule.get("missing")
+            own = (rule["reason"] or "", rule["fix"] or "")
+            groups.setdefault((missing,) if missing in BY_KEY else own, []).append(rule)
+    script = next((s["path"] for s in result["sources"] if s["format"] == "k6 script"), "")
+    found = [_question(rules, script) for rules in groups.values()]
+    return tuple(sorted(found, key=lambda q: (not q.blocking, q.needs != "add")))
+
+
+def _question(rules: Sequence[Mapping[str, Any]], script: str) -> Question:
+    by_words: dict[tuple[str, str], list[str]] = {}
+    for rule in rules:
+        by_words.setdefault((rule["reason"] or "", rule["fix"] or ""), []).append(rule["id"])
+    reasons = tuple(Reason(tuple(ids), reason, fix) for (reason, fix), ids in by_words.items())
+    missing = BY_KEY.get(rules[0].get("missing") or "")
+    what, fix = reasons[0].reason, reasons[0].fix
+    if missing is not None and len(reasons) > 1:
+        what = f"{missing.what} {'are' if missing.plural else 'is'} not known"
+    if missing is not None and (len(reasons) > 1 or missing.needs == "add"):
+        first = "" if script else "copy {script} into the run's folder; " if "{script}" in missing.fix else ""
+        fix = (first + missing.fix).replace("{script}", script or "script.js")
+    return Question(
+        what=what,
+        rules=tuple(r["id"] for r in rules),
+        blocking_rules=tuple(r["id"] for r in rules if _judged(r).blocks),
+        needs=rules[0].get("needs") or "",
+        fix=fix,
+        reasons=reasons,
+    )
+
+
+def _judged(rule: Mapping[str, Any]) -> Judged:
+    return Judged(rule["outcome"], rule["severity"], rule["base_severity"])
+
+
+def _ignored(files: Sequence[Mapping[str, Any]]) -> tuple[IgnoredFiles, ...]:
+    by_reason: dict[str, list[str]] = {}
+    for one in files:
+        by_reason.setdefault(one["reason"], []).append(one["path"])
+    return tuple(
+        IgnoredFiles(reason, tuple(paths[:IGNORED_SHOWN]), max(0, len(paths) - IGNORED_SHOWN))
+        for reason, paths in by_reason.items()
+    )

@@ -26,15 +26,22 @@ def plain(text: str, longest: int = LONGEST) -> str:
 
 def ms(value: float) -> str:
     """Milliseconds with three to four significant digits: "16.19 ms", "332 ms", "4,125 ms"."""
-    if math.isinf(value):
-        return "∞"
+    return "∞" if math.isinf(value) else f"{ms_number(value)} ms"
+
+
+def ms_number(value: float) -> str:
+    """The same without the unit, of a finite number."""
     if value >= 1000:
-        return f"{value:,.0f} ms"
-    return f"{value:.1f} ms" if value >= 100 else f"{value:.2f} ms"
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 100 else f"{value:.2f}"
 
 
 def rate(value: float) -> str:
-    return f"{value:,.1f}/s" if value < 1000 else f"{value:,.0f}/s"
+    return f"{rate_number(value)}/s"
+
+
+def rate_number(value: float) -> str:
+    return f"{value:,.1f}" if value < 1000 else f"{value:,.0f}"
 
 
 def duration(value_s: float) -> str:
@@ -49,10 +56,10 @@ def value_words(field: HeaderField) -> str:
     if field.status == "missing":
         return f"missing: {field.reason}"
     if field.status == "n/a":
-        return field.reason if field.reason.startswith(("n/a", "none")) else f"n/a: {field.reason}"
+        return field.reason
     if field.status == "not-identified":
-        least = field.detail.get("at_least")
-        return f"≥ {ms(least)}, not identified" if least is not None else "not identified"
+        least = least_words(field)
+        return f"{least}, not identified" if least else "not identified"
     assert field.value is not None
     match FIELD_OF[field.name].kind:
         case "rate":
@@ -65,6 +72,12 @@ def value_words(field: HeaderField) -> str:
             return f"{field.value:.1f} %"
         case "count":
             return f"{field.value:,.0f}"
+
+
+def least_words(field: HeaderField) -> str:
+    """Of a percentile that is not identified: what it is at least ("≥ 43.11 ms"); empty if not known."""
+    least = field.detail.get("at_least")
+    return "" if least is None else f"≥ {ms(least)}"
 
 
 def detail_words(field: HeaderField) -> str:
@@ -85,7 +98,9 @@ def _achieved_detail(field: HeaderField) -> list[str]:
     per = field.detail.get("requests_per_iteration")
     return [
         "" if deviation is None else f"{deviation:+.2f} % of target",
-        "" if requests is None or per is None else f"{rate(requests)[:-2]} requests/s ({per:.3g} an iteration)",
+        ""
+        if requests is None or per is None
+        else f"{rate_number(requests)} requests/s ({per:.3g} an iteration)",
     ]
 
 
@@ -130,9 +145,9 @@ def _percentile_detail(field: HeaderField) -> list[str]:
     metric = detail.get("metric")
     return [
         f"of {metric}" if metric and metric != "http_req_duration" else "",
-        "" if interval is None else f"95 % {ms(interval[0])[:-3]} to {ms(interval[1])}",
+        "" if interval is None else f"95 % {ms_number(interval[0])} to {ms(interval[1])}",
         f"n {detail['n']:,}" + (" offered" if offered else " sent") if detail.get("n") else "",
-        f"{ms(successful)} of what succeeded" if offered and successful not in (None, field.value) else "",
+        f"succeeded {ms(successful)}" if offered and successful not in (None, field.value) else "",
     ]
 
 

@@ -12,6 +12,7 @@ from auditor.engine.audit import Audit, is_selected, link, run_rule, waive
 from auditor.engine.limits import limits_in_force
 from auditor.engine.policy import Policy
 from auditor.engine.rule import LoadedRule, RuleResult
+from auditor.engine.verdict import CommandExit, accepts, lint_exit_code
 from auditor.evidence import Declared, Evidence, ReportedField, ReportEvidence
 from auditor.facts.header import Header
 from auditor.facts.latency import Latency
@@ -40,11 +41,7 @@ class ReportAudit:
     @property
     def accepted(self) -> bool:
         """Whether the report has what a report needs and says nothing that is known to be wrong."""
-        return not any(
-            (r.outcome == "fail" and r.severity == "invalid")
-            or (r.outcome in ("unknown", "error") and r.rule.meta.severity == "invalid")
-            for r in self.results
-        )
+        return accepts(r.judged for r in self.results)
 
     def missing(self) -> list[str]:
         """Names of the fields that are absent or hold no answer."""
@@ -54,12 +51,11 @@ class ReportAudit:
         return [r for r in self.results if r.outcome == "fail" and r.severity in severities]
 
     @property
-    def exit_code(self) -> int:
+    def exit_code(self) -> CommandExit:
         """1: not accepted, or its run INVALID; 3: its run NOT PROVEN, or rules that count were left out."""
-        verdict = self.linted.verdict
-        if not self.accepted or verdict == "INVALID":
-            return 1
-        return 3 if verdict == "NOT PROVEN" or self.not_run else 0
+        return lint_exit_code(
+            accepted=self.accepted, run_verdict=self.linted.verdict, complete=not self.not_run
+        )
 
 
 def _answered(found: ReportedField | None) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from auditor.fields import LABEL_OF
+from auditor.present import view
 from auditor.present.json_v1 import finding_json, finite, rule_json
-from auditor.present.terminal import findings, open_questions
+from auditor.present.terminal import Page, print_page, write_causes, write_questions, write_rows, write_verdict
 from auditor.present.words import plain
 
 if TYPE_CHECKING:
@@ -48,7 +48,11 @@ def document(lint: ReportAudit) -> dict[str, Any]:
         "findings": [finding_json(result, f) for result in lint.results for f in result.findings],
         "run": None
         if lint.run is None
-        else {"target": lint.run.evidence.target, "verdict": lint.run.verdict, "waived": lint.run.waived},
+        else {
+            "target": lint.run.evidence.label or lint.run.evidence.target,
+            "verdict": lint.run.verdict,
+            "waived": lint.run.waived,
+        },
         "sources": [
             {"path": s.path, "sha256": s.sha256, "format": s.format}
             for s in (lint.run.evidence.sources if lint.run is not None else ())
@@ -71,28 +75,23 @@ def _field(found: ReportedField | None) -> dict[str, Any]:
     }
 
 
-def render(lint: ReportAudit, console: Console) -> None:
-    """Print the whole result."""
-    console.print()
-    line = Text()
+def render(lint: ReportAudit, console: Console, *, verbose: bool = False) -> None:
+    """Print the result of linting a report, with the pieces of a run's view."""
+    result = json.loads(as_json(lint))
+    print_page(console, lambda page: _write(lint, result, page), verbose=verbose)
+
+
+def _write(lint: ReportAudit, result: dict[str, Any], page: Page) -> None:
+    page.line()
     word, style = (
         ("ACCEPTED", "bold white on green") if lint.accepted else ("NOT ACCEPTED", "bold white on red")
     )
-    line.append(f" {word} ", style=style)
-    line.append(f"  {_why(lint)}")
-    console.print(line)
-    console.print()
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    table.add_column(style="dim")
-    for name, label in LABEL_OF.items():
-        table.add_row(label, *_row(lint.report.fields.get(name)))
-    console.print(table)
-    console.print()
-    findings(lint.failed("invalid", "warning", "info"), console)
-    open_questions(lint.results, console)
-    _notes(lint, console)
+    write_verdict(word, style, _why(lint), page)
+    page.line()
+    write_rows([(label, *_row(lint.report.fields.get(name))) for name, label in LABEL_OF.items()], page)
+    write_causes(view.causes(result), page)
+    write_questions(view.questions(result), page)
+    _notes(lint, page)
 
 
 def _why(lint: ReportAudit) -> str:
@@ -110,28 +109,27 @@ def _why(lint: ReportAudit) -> str:
     return f"{path} has every field; {whose} {plain(lint.linted.verdict, 40)}."
 
 
-def _row(found: ReportedField | None) -> tuple[Text, Text]:
+def _row(found: ReportedField | None) -> tuple[str, str, str]:
+    """What stands in the field's place, its style, and where."""
     if found is None:
-        return Text("missing", style="bold red"), Text("")
+        return "missing", "bold red", ""
     style = "bold red" if found.answer in _NO_ANSWER else "bold"
-    return Text(plain(found.raw, 60) or "blank", style=style), Text(f"{plain(found.where, 60)}")
+    return plain(found.raw, 60) or "blank", style, plain(found.where, 60)
 
 
-def _notes(lint: ReportAudit, console: Console) -> None:
-    console.print()
+def _notes(lint: ReportAudit, page: Page) -> None:
+    page.line()
     report = lint.report
     said = plain(report.verdict, 40) if report.verdict else "none"
-    console.print(
-        Text(f"read {plain(report.path)} as a {report.format} report; its verdict: {said}", style="dim")
-    )
+    page.line(Text(f"read {plain(report.path)} as a {report.format} report; its verdict: {said}", style="dim"))
     for note in report.notes:
-        console.print(Text(plain(note), style="dim"))
+        page.line(Text(plain(note), style="dim"))
     if lint.run is not None:
         verdict = f"compared with {plain(lint.run.evidence.target)}, which is {lint.run.verdict_words}"
-        console.print(Text(verdict, style="bold"))
-        console.print(Text(f"→ k6-audit lint {plain(lint.run.evidence.target)} says why", style="green"))
+        page.line(Text(verdict, style="bold"))
+        page.line(Text(f"→ k6-audit lint {plain(lint.run.evidence.target)} says why", style="green"))
     if lint.not_run:
-        console.print(Text(f"left out: {', '.join(lint.not_run)}", style="yellow"))
+        page.line(Text(f"left out: {', '.join(lint.not_run)}", style="yellow"))
     for note in lint.notes:
-        console.print(Text(f"note: {plain(note)}", style="magenta"))
-    console.print()
+        page.line(Text(f"note: {plain(note)}", style="magenta"))
+    page.line()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from auditor.engine.verdict import CommandExit
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 class Refusal:
     """Why nothing is signed."""
 
-    exit_code: int
+    exit_code: CommandExit
     headline: str
     reasons: tuple[str, ...]
 
@@ -25,14 +27,18 @@ class Refusal:
 def refusal(audit: Audit, report: ReportAudit | None) -> Refusal | None:
     """None if the run, and the report if there is one, may be signed off."""
     if audit.verdict == "INVALID":
-        return Refusal(1, "the run is INVALID", _reasons(audit.failed("invalid")))
+        return Refusal(CommandExit.INVALID, "the run is INVALID", _reasons(audit.failed("invalid")))
     if audit.verdict == "NOT PROVEN":
-        return Refusal(3, "the run is NOT PROVEN", _reasons(audit.blocking_unknown()))
-    if audit.policy.fail_on == "warning" and audit.failed("warning"):
-        return Refusal(1, "the policy lets no warning pass (fail_on)", _reasons(audit.failed("warning")))
+        return Refusal(CommandExit.NOT_PROVEN, "the run is NOT PROVEN", _reasons(audit.blocking_unknown()))
+    if audit.exit_code != CommandExit.VALID:
+        return Refusal(
+            audit.exit_code, "the policy lets no warning pass (fail_on)", _reasons(audit.failed("warning"))
+        )
     if report is not None and not report.accepted:
-        blocking = [r for r in report.results if r.outcome in ("unknown", "error")]
-        return Refusal(1, "the report is not accepted", _reasons([*report.failed("invalid"), *blocking]))
+        blocking = [r for r in report.results if r.judged.is_open]
+        return Refusal(
+            CommandExit.INVALID, "the report is not accepted", _reasons([*report.failed("invalid"), *blocking])
+        )
     if report is not None and report.exit_code:
         return Refusal(
             report.exit_code, f"rules about the report were left out: {', '.join(report.not_run)}", ()

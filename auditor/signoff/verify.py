@@ -20,6 +20,8 @@ class Difference:
 
     what: str
     said: str
+    of_subject: bool = False
+    """Whether a file that was signed is missing, changed or additional."""
 
 
 class NoStatement(Exception):
@@ -93,11 +95,19 @@ def _subjects(statement: Mapping[str, Any], role: str) -> dict[str, str]:
 def inputs_now(signed: Mapping[str, str], now: Mapping[str, str], kind: str = "input") -> list[Difference]:
     """What is missing, changed, or there in addition."""
     found = [
-        Difference(f"{kind} {name}", "missing" if name not in now else "changed: other bytes than were signed")
+        Difference(
+            f"{kind} {name}",
+            "missing" if name not in now else "changed: other bytes than were signed",
+            of_subject=True,
+        )
         for name, sha256 in signed.items()
         if now.get(name) != sha256
     ]
-    extra = [Difference(f"{kind} {name}", "not among what was signed") for name in now if name not in signed]
+    extra = [
+        Difference(f"{kind} {name}", "not among what was signed", of_subject=True)
+        for name in now
+        if name not in signed
+    ]
     return [*found, *extra]
 
 

@@ -58,6 +58,7 @@ def check(evidence: Evidence, plan: Plan, declared: Declared, limits: Limits) ->
             yield Unknown(
                 "nothing says how many instances the run had",
                 f"declare it in k6-audit.toml (generators = {found}), or keep every instance's banner",
+                needs="add",
             )
         else:
             yield NotApplicable("one generator, and nothing says that it was one of several")

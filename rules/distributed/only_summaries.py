@@ -17,7 +17,7 @@ When it is wrong
     Never.
 """
 
-from auditor.api import CountSources, Evidence, Findings, NotApplicable, Rule, Unknown
+from auditor.api import CountSources, Evidence, Findings, Missing, NotApplicable, Rule, Unknown
 
 RULE = Rule(
     id="DM04",
@@ -38,4 +38,5 @@ def check(evidence: Evidence, counted: CountSources) -> Findings:
         yield Unknown(
             f"{names} left only a summary: their percentiles cannot be merged with others",
             "keep the points of every generator: --out json=k6.json.gz",
+            missing=Missing.POINTS,
         )

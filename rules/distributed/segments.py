@@ -61,6 +61,7 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
         yield Unknown(
             f"nothing says which part of the plan {', '.join(untold)} ran",
             "keep the console of every instance (its banner prints the part), or `k6 archive`'s options",
+            needs="add",
         )
         return
     if n == 1:

@@ -42,6 +42,7 @@ from auditor.api import (
     Finding,
     Findings,
     Latency,
+    Missing,
     NotApplicable,
     Outcomes,
     Population,
@@ -80,10 +81,15 @@ def check(
                 f"nothing says whether {outcomes.untold:,} of {outcomes.sent:,} {outcomes.name} failed: their "
                 "samples have no status",
                 'leave "status" in systemTags, and run again',
+                needs="rerun",
             )
     if latency is None:
         if protocols is None:
-            yield Unknown("which requests failed is not known", "keep the points: --out json=k6.json.gz")
+            yield Unknown(
+                "which requests failed is not known",
+                "keep the points: --out json=k6.json.gz",
+                missing=Missing.POINTS,
+            )
         return
     pooled = latency.pooled
     if not pooled.sent:

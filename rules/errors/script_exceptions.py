@@ -33,6 +33,7 @@ from auditor.api import (
     GeneratorEvidence,
     Limit,
     Limits,
+    Missing,
     Requests,
     Rule,
     Scope,
@@ -110,4 +111,5 @@ def _without_log(
                 f"no log was kept, and {key} made {float(each):.4g} requests per iteration: whether the "
                 "script threw exceptions is not known",
                 LOG_FIX,
+                missing=Missing.LOG,
             )

@@ -27,6 +27,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     Plan,
     Quantity,
     Rule,
@@ -111,4 +112,5 @@ def check(
             yield Unknown(
                 f"nothing says when the run of {own.path} was to end",
                 "keep k6's standard output (the banner prints the length) beside the points",
+                missing=Missing.OPTIONS,
             )

@@ -28,6 +28,7 @@ from auditor.api import (
     Finding,
     Findings,
     GeneratorEvidence,
+    Missing,
     NotApplicable,
     Quantity,
     Rule,
@@ -117,6 +118,7 @@ def of_zero(
         yield Unknown(
             f"exit code 0, but {words}: whether thresholds were switched off is not known",
             "keep k6's standard output and its log: they show whether thresholds were on",
+            needs="rerun",
         )
         return
     yield _finding(
@@ -143,7 +145,12 @@ def of_crossed(
             if unsure is not None
             else "not all thresholds of the run are known"
         )
-        yield Unknown(f"exit code 99 says that a threshold was crossed, and {why}", OPTIONS)
+        yield Unknown(
+            f"exit code 99 says that a threshold was crossed, and {why}",
+            OPTIONS,
+            needs="add",
+            missing=Missing.OPTIONS if unsure is None else None,
+        )
         return
     yield _finding(
         generator,

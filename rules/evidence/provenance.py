@@ -20,7 +20,7 @@ When it is wrong
 
 import re
 
-from auditor.api import AT_SIGNOFF, Declared, Finding, Findings, NotApplicable, Quantity, Rule
+from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_signoff
 
 RULE = Rule(
     id="EV09",
@@ -39,9 +39,7 @@ VERSION = re.compile(r"(?:k6 )?v?\d+\.\d+(?:\.\d+)?(?:[-+ (].*)?")
 def check(declared: Declared) -> Findings:
     commit, version = declared.git_commit.strip(), declared.k6_version.strip()
     if not commit and not declared.signing:
-        yield NotApplicable(
-            f"{AT_SIGNOFF}: declare the test's commit and k6's version (git_commit, k6_version)"
-        )
+        yield needed_at_signoff("declare the test's commit and k6's version (git_commit, k6_version)")
     elif not COMMIT.fullmatch(commit):
         yield Finding(
             message=f"the commit is declared {commit[:60]!r}"

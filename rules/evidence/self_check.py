@@ -28,6 +28,7 @@ RULE = Rule(
     since="0.1",
     limits=(Limit("least_ran", 1, "rules", "own: an audit without rules proves nothing"),),
     waivable=False,
+    guard=True,
 )
 NAMED = 8
 
@@ -37,13 +38,15 @@ def check(audit: SelfCheck, limits: Limits) -> Findings:
         yield Unknown(
             f"{listed(audit.errors)} broke and judged nothing",
             "report it with the traceback (--debug) and the file that broke it; until then nothing is proven",
+            needs="add",
         )
     if audit.ran < limits["least_ran"]:
-        yield Unknown("no rule ran at all", "run the audit without --select and --ignore")
+        yield Unknown("no rule ran at all", "run the audit without --select and --ignore", needs="add")
     elif audit.not_run:
         yield Unknown(
             f"{listed(audit.not_run)} did not run, and could have made the run invalid",
             "run the audit without --select and --ignore to get a verdict",
+            needs="add",
         )
 
 

@@ -25,6 +25,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     Plan,
     Quantity,
     Rule,
@@ -50,6 +51,7 @@ def check(used: VuTime, plan: Plan, counted: CountSources, limits: Limits) -> Fi
         yield Unknown(
             "nothing says how many VUs were configured",
             "keep k6's standard output (the banner) beside the points",
+            missing=Missing.OPTIONS,
         )
     for key, one in used.by_key.items():
         most = one.max_vus * limits["share"]

@@ -43,6 +43,7 @@ from auditor.api import (
     Key,
     Limit,
     Limits,
+    Missing,
     Plan,
     Quantity,
     Rule,
@@ -88,6 +89,7 @@ def check(
         yield Unknown(
             "neither a banner nor options say what ran",
             "keep k6's standard output and `k6 inspect --execution-requirements script.js` beside the points",
+            missing=Missing.OPTIONS,
         )
     for generator in evidence.generators:
         yield from against_banner(generator, plan)

@@ -17,7 +17,7 @@ When it is wrong
     It believes what is declared. For a smoke test on one laptop the warning is all there is to say.
 """
 
-from auditor.api import AT_SIGNOFF, Declared, Finding, Findings, NotApplicable, Quantity, Rule
+from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_signoff
 
 RULE = Rule(
     id="GH10",
@@ -34,7 +34,7 @@ def check(declared: Declared) -> Findings:
     if declared.colocated is False:
         return
     if declared.colocated is None and not declared.signing:
-        yield NotApplicable(f"{AT_SIGNOFF}: declare whether a generator stood beside the system (colocated)")
+        yield needed_at_signoff("declare whether a generator stood beside the system (colocated)")
         return
     undeclared = declared.colocated is None
     yield Finding(

@@ -21,7 +21,7 @@ When it is wrong
     file tells them apart.
 """
 
-from auditor.api import Findings, GeneratorHosts, Limit, Limits, Rule, Unknown
+from auditor.api import Findings, GeneratorHosts, Limit, Limits, Missing, Rule, Unknown
 
 RULE = Rule(
     id="GH01",
@@ -48,4 +48,5 @@ def check(load: GeneratorHosts, limits: Limits) -> Findings:
         "record the host at steps of 1 s from before the start to after the end, e.g. `sar -o host.sa "
         "1`, and keep "
         "`sadf -j host.sa -- -u ALL -P ALL -r ALL > host.sadf.json` in the generator's folder",
+        missing=Missing.HOST_METRICS,
     )

@@ -36,6 +36,7 @@ from auditor.api import (
     Iterations,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -72,7 +73,11 @@ def check(
     limits: Limits,
 ) -> Findings:
     if not load.hosts:
-        yield Unknown("no host metrics lie in the window", "record the host over the whole test")
+        yield Unknown(
+            "no host metrics lie in the window",
+            "record the host over the whole test",
+            missing=Missing.HOST_METRICS,
+        )
     elif all(host.worst_core_percent is None for host in load.hosts):
         yield NotApplicable("the host metrics have no figures per core")
     for host in load.hosts:

@@ -20,7 +20,7 @@ When it is wrong
 
 import math
 
-from auditor.api import Finding, Findings, GeneratorHosts, Limit, Limits, Rule, Scope, Unknown, percent
+from auditor.api import Finding, Findings, GeneratorHosts, Limit, Limits, Missing, Rule, Scope, Unknown, percent
 
 RULE = Rule(
     id="GH02",
@@ -37,7 +37,11 @@ RULE = Rule(
 
 def check(load: GeneratorHosts, limits: Limits) -> Findings:
     if not load.hosts:
-        yield Unknown("no host metrics lie in the window", "record the host over the whole test")
+        yield Unknown(
+            "no host metrics lie in the window",
+            "record the host over the whole test",
+            missing=Missing.HOST_METRICS,
+        )
     for host in load.hosts:
         if host.mean_percent <= limits["mean"]:
             continue

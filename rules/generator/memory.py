@@ -28,6 +28,7 @@ from auditor.api import (
     Limit,
     Limits,
     LoadLost,
+    Missing,
     NotApplicable,
     Quantity,
     Rule,
@@ -57,7 +58,11 @@ RULE = Rule(
 
 def check(load: GeneratorHosts, lost: LoadLost | None, limits: Limits) -> Findings:
     if not load.hosts:
-        yield Unknown("no host metrics lie in the window", "record the host over the whole test")
+        yield Unknown(
+            "no host metrics lie in the window",
+            "record the host over the whole test",
+            missing=Missing.HOST_METRICS,
+        )
     elif all(h.mem_used_max_percent is None and h.swap_in_max_per_s is None for h in load.hosts):
         yield NotApplicable("the host metrics have no figures for memory")
     for host in load.hosts:

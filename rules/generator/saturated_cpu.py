@@ -29,6 +29,7 @@ from auditor.api import (
     Limit,
     Limits,
     LintedReport,
+    Missing,
     NotApplicable,
     Rule,
     Scope,
@@ -56,7 +57,11 @@ RULE = Rule(
 
 def check(load: GeneratorHosts, limits: Limits) -> Findings:
     if not load.hosts:
-        yield Unknown("no host metrics lie in the window", "record the host over the whole test")
+        yield Unknown(
+            "no host metrics lie in the window",
+            "record the host over the whole test",
+            missing=Missing.HOST_METRICS,
+        )
     for host in load.hosts:
         peak = host.max_5s_percent > limits["highest_5s"]
         if not peak and host.p95_percent <= limits["p95"]:

@@ -20,7 +20,7 @@ When it is wrong
 
 from collections.abc import Iterator
 
-from auditor.api import LABEL_OF, Finding, Findings, LintedReport, Quantity, Rule
+from auditor.api import LABEL_OF, VERDICTS, Finding, Findings, Judged, LintedReport, Quantity, Rule, verdict_of
 
 RULE = Rule(
     id="HD15",
@@ -31,7 +31,6 @@ RULE = Rule(
     references=("report header",),
 )
 
-VERDICTS = ("VALID", "INVALID", "NOT PROVEN")
 FIX = "write the report again from its run: `k6-audit report RUN -o report.html`"
 
 
@@ -48,9 +47,11 @@ def check_report(linted: LintedReport) -> Findings:
     given = _given(linted)
     if given is not None:
         source, verdict = given
-        for where, said in (("the report says", report.verdict), ("its metadata say", report.verdict_meta)):
-            if said and said != verdict and (where.startswith("its") or said in VERDICTS):
-                yield _finding(linted, f"{where} {said}, {source} says {verdict}", said, verdict)
+        # A visible verdict that is none of the three words has its own finding above.
+        if report.verdict in VERDICTS and report.verdict != verdict:
+            yield _disagrees(linted, "the report says", report.verdict, source, verdict)
+        if report.verdict_meta and report.verdict_meta != verdict:
+            yield _disagrees(linted, "its metadata say", report.verdict_meta, source, verdict)
     made_of = _by_its_rules(linted)
     said = str((report.embedded or {}).get("verdict"))
     if made_of is not None and made_of != said:
@@ -65,12 +66,9 @@ def _by_its_rules(linted: LintedReport) -> str | None:
     rules = (linted.report.embedded or {}).get("rules")
     if not isinstance(rules, list) or not all(isinstance(r, dict) for r in rules):
         return None
-    if any(r.get("outcome") == "fail" and r.get("severity") == "invalid" for r in rules):
-        return "INVALID"
-    unknown = any(
-        r.get("outcome") in ("unknown", "error") and r.get("base_severity") == "invalid" for r in rules
+    return verdict_of(
+        Judged(str(r.get("outcome")), str(r.get("severity")), str(r.get("base_severity"))) for r in rules
     )
-    return "NOT PROVEN" if unknown else "VALID"
 
 
 def _given(linted: LintedReport) -> tuple[str, str] | None:
@@ -117,6 +115,10 @@ def _cell(linted: LintedReport, name: str, raw: str, embedded: str) -> Finding:
         raw[:60],
         embedded[:60],
     )
+
+
+def _disagrees(linted: LintedReport, where: str, said: str, source: str, verdict: str) -> Finding:
+    return _finding(linted, f"{where} {said}, {source} says {verdict}", said, verdict)
 
 
 def _finding(linted: LintedReport, message: str, observed: str, limit: str) -> Finding:

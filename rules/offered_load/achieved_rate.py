@@ -40,6 +40,7 @@ from auditor.api import (
     Limit,
     Limits,
     LintedReport,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -97,7 +98,11 @@ def check(
     closed = [one.key for one in plan.measured() if one.is_closed]
     if delivery.whole or declared.target_rate_per_s is None:
         if unscheduled:
-            yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_FIX)
+            yield Unknown(
+                f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",
+                OPTIONS_FIX,
+                missing=Missing.OPTIONS,
+            )
         elif not delivery.whole:
             yield NotApplicable("a closed model plans no starts, and no target rate was declared")
         return
@@ -133,6 +138,7 @@ def _open(doubt: int) -> Unknown:
     return Unknown(
         f"the stamps are too coarse to say on which side of the window's edge {doubt:,} iterations started",
         FINE_STAMP_FIX,
+        missing=Missing.FINE_STAMPS,
     )
 
 

@@ -42,6 +42,7 @@ from auditor.api import (
     KeyPlan,
     Limit,
     Limits,
+    Missing,
     Plan,
     Rule,
     Samples,
@@ -85,7 +86,11 @@ def check(
         where = f" on {generator.name}" if generator.name else ""
         mine = [one for key, one in plan.keys.items() if key.generator == generator.name]
         if end.last_ns is None:
-            yield Unknown(f"no sample{where}: nothing says when it ended", "keep every generator's points file")
+            yield Unknown(
+                f"no sample{where}: nothing says when it ended",
+                "keep every generator's points file",
+                missing=Missing.POINTS,
+            )
             continue
         if end.latest_planned_end_ns is None or end.first_start_ns is None:
             if mine and all(one.executor in ITERATION_EXECUTORS for one in mine):
@@ -95,6 +100,7 @@ def check(
                     f"the planned end{where} is not known",
                     "keep k6's banner (its standard output) or the output of `k6 inspect "
                     "--execution-requirements script.js`",
+                    missing=Missing.OPTIONS,
                 )
             continue
         planned_s = Fraction(end.latest_planned_end_ns - end.first_start_ns, NS_PER_S)
@@ -132,6 +138,7 @@ def _unfinished(
             yield Unknown(
                 f"how many iterations {one.key} was to run is not known",
                 "keep the output of `k6 inspect --execution-requirements script.js`",
+                missing=Missing.OPTIONS,
             )
         elif account.completed < account.planned:
             yield Finding(

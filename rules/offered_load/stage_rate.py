@@ -31,6 +31,7 @@ from auditor.api import (
     Interval,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -104,7 +105,11 @@ def check(
         )
     unscheduled = delivery.unscheduled
     if unscheduled:
-        yield Unknown(f"the stages of {str(unscheduled[0]) or 'the run'} are not known", OPTIONS_FIX)
+        yield Unknown(
+            f"the stages of {str(unscheduled[0]) or 'the run'} are not known",
+            OPTIONS_FIX,
+            missing=Missing.OPTIONS,
+        )
     elif not schedules:
         yield NotApplicable("a closed model has no stages of a rate")
 

@@ -32,6 +32,7 @@ from auditor.api import (
     Findings,
     KeyPlan,
     Limits,
+    Missing,
     Plan,
     Quantity,
     Rule,
@@ -113,10 +114,10 @@ def _questions(plan: Plan, declared: Declared, accounting: Accounting | None, *,
             continue
         if one.is_closed and (mixed or not told):
             reason = f"{one.key.scenario} ran {one.executor}, a closed model: it has no target rate"
-            found.setdefault(one.key.scenario, Unknown(reason, CLOSED_FIX))
+            found.setdefault(one.key.scenario, Unknown(reason, CLOSED_FIX, missing=Missing.TARGET_RATE))
         elif not one.is_closed and not told:
             reason = f"the schedule of {one.key.scenario} is not known: the banner has its peak, not its stages"
-            found.setdefault(one.key.scenario, Unknown(reason, PLAN_FIX))
+            found.setdefault(one.key.scenario, Unknown(reason, PLAN_FIX, missing=Missing.OPTIONS))
     if told:
         return list(found.values())
     for key in accounting.whole if accounting is not None else ():
@@ -126,9 +127,12 @@ def _questions(plan: Plan, declared: Declared, accounting: Accounting | None, *,
             and not declared.is_closed(key.scenario)
         ):
             where = f" for {key}" if str(key) else ""
-            found.setdefault(key.scenario, Unknown(f"nothing says what rate was planned{where}", PLAN_FIX))
+            found.setdefault(
+                key.scenario,
+                Unknown(f"nothing says what rate was planned{where}", PLAN_FIX, missing=Missing.OPTIONS),
+            )
     if not plan.keys and not found and not declared.workload_reason:
-        return [Unknown("nothing says what rate was planned", PLAN_FIX)]
+        return [Unknown("nothing says what rate was planned", PLAN_FIX, missing=Missing.OPTIONS)]
     return list(found.values())
 
 

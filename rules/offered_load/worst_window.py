@@ -33,6 +33,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Rule,
     Samples,
@@ -83,8 +84,12 @@ def check(
     files = tuple(one.path for one in samples.by_generator.values())
     found = [_finding(scope, one, limits, files) for scope, one in short.by_scope.items()]
     # A warning must not hide that another scenario's plan is unknown.
-    if unscheduled and not any(f.severity == "invalid" for f in found):
-        yield Unknown(f"the schedule of {str(unscheduled[0]) or 'the run'} is not known", OPTIONS_FIX)
+    if unscheduled and not any(f is not None and f.severity == "invalid" for f in found):
+        yield Unknown(
+            f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",
+            OPTIONS_FIX,
+            missing=Missing.OPTIONS,
+        )
         return
     yield from found
 

@@ -88,6 +88,7 @@ def check(
         yield Unknown(
             "several protocols have samples, and none is named",
             'name one: latency_metric = "http_req_duration" in k6-audit.toml',
+            needs="add",
         )
         return
     made: dict[str, int] = {}
@@ -108,6 +109,7 @@ def check(
                 f"{', '.join(sorted(set(measured)))}",
                 "name the trend that is the latency of this run: latency_metric = "
                 f'"{_likely(sorted(set(measured)))}" in k6-audit.toml',
+                needs="add",
             )
             return
         yield Finding(

@@ -31,6 +31,7 @@ from auditor.api import (
     Key,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -105,6 +106,7 @@ def check(
         yield Unknown(
             "the points file does not reach the planned end: absence of drops proves nothing",
             "run the test to its end and keep the whole points file",
+            missing=Missing.WHOLE_RUN,
         )
 
 

@@ -30,6 +30,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Plan,
     Quantity,
@@ -61,6 +62,7 @@ def check(
                 "nothing says what was planned",
                 "keep k6's banner (its standard output) and the output of `k6 inspect "
                 "--execution-requirements script.js`",
+                missing=Missing.OPTIONS,
             )
         return
     planned = [accounting.whole[one.key].planned for one in counted if one.key in accounting.whole]
@@ -86,6 +88,7 @@ def check(
         yield Unknown(
             "the schedule of an arrival-rate scenario is not known, so neither is how many drops matter",
             "keep the output of `k6 inspect --execution-requirements script.js`",
+            missing=Missing.OPTIONS,
         )
         return
     passing = Fraction(budget.passing) * budget.processes

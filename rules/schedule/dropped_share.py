@@ -40,6 +40,7 @@ from auditor.api import (
     Findings,
     Latency,
     LintedReport,
+    Missing,
     NotApplicable,
     Population,
     Rule,
@@ -80,6 +81,7 @@ def check(latency: Latency, delivery: DeliveredLoad, counted: CountSources) -> F
             "it offered",
             "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
             "script.js`",
+            missing=Missing.OPTIONS,
         )
     elif all(population.kind == "sent" for population in latency.by_scenario.values()):
         yield NotApplicable("a closed model drops nothing: it asks less when the system is slow")

@@ -28,6 +28,7 @@ from auditor.api import (
     Limit,
     Limits,
     LoadLost,
+    Missing,
     NotApplicable,
     Plan,
     Quantity,
@@ -71,6 +72,7 @@ def check(
             yield Unknown(
                 f"the log{where} was not kept, so neither were its warnings",
                 "keep it: `k6 run --log-output=file=log.txt …`",
+                missing=Missing.LOG,
             )
             continue
         found = {s: n for s, n in generator.log.insufficient_vus.items() if not declared.is_support(s)}

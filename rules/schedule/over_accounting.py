@@ -28,6 +28,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -85,6 +86,7 @@ def check(
             f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",
             "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
             "script.js`",
+            missing=Missing.OPTIONS,
         )
     elif not known:
         yield NotApplicable("a closed model has no number of starts that it could exceed")

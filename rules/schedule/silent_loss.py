@@ -28,6 +28,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -83,6 +84,7 @@ def check(
             f"the schedule of {str(unscheduled[0]) or 'the run'} is not known",
             "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
             "script.js`",
+            missing=Missing.OPTIONS,
         )
     elif not known:
         yield NotApplicable("a closed model plans no starts, so none can be missing")

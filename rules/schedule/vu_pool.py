@@ -37,6 +37,7 @@ from auditor.api import (
     Limit,
     Limits,
     LoadLost,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -84,7 +85,9 @@ def check(
         if not short and not pinned:
             if pool.pinned_s is None:
                 yield Unknown(
-                    f"the stamps are too coarse to say how long the VUs of {key} were busy", FINE_STAMP_FIX
+                    f"the stamps are too coarse to say how long the VUs of {key} were busy",
+                    FINE_STAMP_FIX,
+                    missing=Missing.FINE_STAMPS,
                 )
             continue
         lost = load_lost.of(key.scenario) if load_lost is not None else ""
@@ -107,6 +110,7 @@ def check(
             f"the rate and the VU limit of {str(unscheduled[0]) or 'the run'} are not known",
             "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
             "script.js`",
+            missing=Missing.OPTIONS,
         )
     elif not backlog.pools and all(one.is_closed for one in plan.measured()):
         yield NotApplicable("a closed model has no pool: its VUs are its load")

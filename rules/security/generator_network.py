@@ -17,7 +17,7 @@ When it is wrong
     It believes what is declared.
 """
 
-from auditor.api import AT_SIGNOFF, Declared, Finding, Findings, NotApplicable, Quantity, Rule
+from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_signoff
 
 RULE = Rule(
     id="SC05",
@@ -37,7 +37,7 @@ def check(declared: Declared) -> Findings:
     if len(said) >= 3 and said.lower() not in EMPTY:
         return
     if not said and not declared.signing:
-        yield NotApplicable(f"{AT_SIGNOFF}: declare where the generators stood (generator_network)")
+        yield needed_at_signoff("declare where the generators stood (generator_network)")
         return
     yield Finding(
         message=f"the generators' network is declared {said!r}"

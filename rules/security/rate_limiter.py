@@ -18,7 +18,7 @@ When it is wrong
     It believes what is declared. Whether the limiter answered the test (429, 503) is another question (ER08).
 """
 
-from auditor.api import AT_SIGNOFF, Declared, Finding, Findings, NotApplicable, Quantity, Rule
+from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_signoff
 
 RULE = Rule(
     id="SC03",
@@ -37,7 +37,7 @@ def check(declared: Declared) -> Findings:
     if said and said.lower() not in OFF:
         return
     if not said and not declared.signing:
-        yield NotApplicable(f"{AT_SIGNOFF}: declare how the rate limiter let the test through (rate_limiter)")
+        yield needed_at_signoff("declare how the rate limiter let the test through (rate_limiter)")
         return
     yield Finding(
         message=f"the rate limiter is declared {said!r}" if said else "nothing says what the rate limiter did",

@@ -17,7 +17,7 @@ When it is wrong
     It believes what is declared; it does not look into the data.
 """
 
-from auditor.api import AT_SIGNOFF, Declared, Finding, Findings, NotApplicable, Quantity, Rule
+from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_signoff
 
 RULE = Rule(
     id="SC02",
@@ -35,7 +35,7 @@ def check(declared: Declared) -> Findings:
     if declared.synthetic_data:
         return
     if declared.synthetic_data is None and not declared.signing:
-        yield NotApplicable(f"{AT_SIGNOFF}: declare whether the test data are synthetic (synthetic_data)")
+        yield needed_at_signoff("declare whether the test data are synthetic (synthetic_data)")
         return
     undeclared = declared.synthetic_data is None
     said = "undeclared" if undeclared else "real data"

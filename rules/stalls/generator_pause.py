@@ -61,6 +61,7 @@ def check(pauses: Pauses, samples: Samples, limits: Limits) -> Findings:
             yield Unknown(
                 f"{own.path} has no `vus` samples: a gap of {pause.length_s:.4g} s in it proves no pause",
                 "keep the whole points file, unfiltered",
+                needs="rerun",
             )
             continue
         yield Finding(

@@ -39,6 +39,7 @@ from auditor.api import (
     Latency,
     Limit,
     Limits,
+    Missing,
     NotApplicable,
     Plan,
     Requests,
@@ -84,7 +85,11 @@ def check(
     limits: Limits,
 ) -> Findings:
     if declared.warmup_s is None:
-        yield Unknown("no warm-up was declared (0 s is an answer)", "declare it: --warmup 30s, or --warmup 0s")
+        yield Unknown(
+            "no warm-up was declared (0 s is an answer)",
+            "declare it: --warmup 30s, or --warmup 0s",
+            missing=Missing.WARMUP,
+        )
         return
     if declared.warmup_s == 0 and declared.ramp_down_s == 0:
         yield NotApplicable("nothing is excluded: the warm-up is 0 s")
@@ -98,6 +103,7 @@ def check(
                 f"the schedule of {str(key) or 'the run'} is not known, so neither is where its ramp-up ends",
                 "keep k6's banner (its standard output) and the output of `k6 inspect "
                 "--execution-requirements script.js`",
+                missing=Missing.OPTIONS,
             )
             continue
         clock = timeline.keys[key]
@@ -116,6 +122,7 @@ def check(
                 yield Unknown(
                     "the stamps are too coarse to see a stall in the excluded part",
                     FINE_STAMP_FIX,
+                    missing=Missing.FINE_STAMPS,
                 )
             for stall in (*stalls.found, *stalls.cold_starts) if stalls is not None else ():
                 end_s = stall.offset_s + stall.length_s

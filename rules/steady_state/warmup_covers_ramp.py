@@ -29,6 +29,7 @@ from auditor.api import (
     Finding,
     Findings,
     KeyPlan,
+    Missing,
     NotApplicable,
     Plan,
     Rule,
@@ -58,7 +59,11 @@ def check(plan: Plan, declared: Declared, delivery: DeliveredLoad | None) -> Fin
         yield NotApplicable("a closed model has no ramp of a rate")
         return
     if declared.warmup_s is None:
-        yield Unknown("no warm-up was declared (0 s is an answer)", "declare it: --warmup 30s, or --warmup 0s")
+        yield Unknown(
+            "no warm-up was declared (0 s is an answer)",
+            "declare it: --warmup 30s, or --warmup 0s",
+            missing=Missing.WARMUP,
+        )
         return
     ramps = {
         one.key.scenario: one.schedule
@@ -91,6 +96,7 @@ def check(plan: Plan, declared: Declared, delivery: DeliveredLoad | None) -> Fin
             "is its ramp",
             "keep k6's banner (its standard output) and the output of `k6 inspect --execution-requirements "
             "script.js`",
+            missing=Missing.OPTIONS,
         )
     elif not ramps:
         yield NotApplicable("no ramp-up to leave out: the plan starts at its highest rate, or ends on its ramp")

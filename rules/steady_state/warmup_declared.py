@@ -18,7 +18,7 @@ When it is wrong
     incidents.
 """
 
-from auditor.api import Declared, Findings, Plan, Rule, Unknown
+from auditor.api import Declared, Findings, Missing, Plan, Rule, Unknown
 
 RULE = Rule(
     id="SS01",
@@ -40,4 +40,5 @@ def check(declared: Declared, plan: Plan) -> Findings:
     yield Unknown(
         "no warm-up was declared, so nobody said which part of the run counts (0 s is an answer)",
         f"declare it: {example}; or set warmup in k6-audit.toml",
+        missing=Missing.WARMUP,
     )

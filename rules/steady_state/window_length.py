@@ -92,6 +92,7 @@ def check(
             f"the measurement window is {window_s:.4g} s long and holds {samples:,} requests or iterations: "
             f"too little to show anything ({limits['least_s']:g} s and {limits['least_samples']:g} are needed)",
             fix,
+            needs="rerun",
         )
         return
     few = starts < limits["least_planned"]

@@ -25,6 +25,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     Rule,
     Samples,
     Thresholds,
@@ -49,7 +50,7 @@ def check(
     thresholds: Thresholds, evidence: Evidence, counted: CountSources, samples: Samples | None, limits: Limits
 ) -> Findings:
     if thresholds.defined is None:
-        yield Unknown("nothing says which thresholds the run had", FIX)
+        yield Unknown("nothing says which thresholds the run had", FIX, missing=Missing.OPTIONS)
         return
     if len(thresholds.found) >= limits["least"]:
         return
@@ -58,7 +59,11 @@ def check(
         own = samples.by_generator.get(name) if samples is not None else None
         known = own.definitions.values() if own is not None else ()
         if any(OWN_SUBMETRIC not in text for metric in known for text in metric.submetrics):
-            yield Unknown("without options it cannot be told whether submetrics had thresholds", FIX)
+            yield Unknown(
+                "without options it cannot be told whether submetrics had thresholds",
+                FIX,
+                missing=Missing.OPTIONS,
+            )
             return
     told = [g.source_of("thresholds") for g in evidence.generators]
     files = [source.path for source in told if source is not None]

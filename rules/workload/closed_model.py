@@ -30,6 +30,7 @@ from auditor.api import (
     Finding,
     Findings,
     KeyPlan,
+    Missing,
     Plan,
     Quantity,
     Rule,
@@ -63,7 +64,7 @@ def check(
         if one.is_closed and not one.closed_declared:
             closed.setdefault(one.key.scenario, []).append(one)
         elif not one.is_closed and not one.is_open and not one.closed_declared:
-            yield Unknown(f"nothing says which executor ran {one.key}", FIX)
+            yield Unknown(f"nothing says which executor ran {one.key}", FIX, missing=Missing.OPTIONS)
     for scenario, plans in closed.items():
         executor, vus = plans[0].executor, sum(one.max_vus or 0 for one in plans)
         pool = f", {vus:,} VUs" if vus else ""
@@ -91,11 +92,11 @@ def check(
     for generator in evidence.generators:
         if generator.name not in planned and not declared.workload_reason:
             where = f" on {generator.name}" if generator.name else ""
-            yield Unknown(f"nothing says which executors ran{where}", FIX)
+            yield Unknown(f"nothing says which executors ran{where}", FIX, missing=Missing.OPTIONS)
     for key in accounting.whole if accounting is not None else ():
         exempt = declared.is_support(key.scenario) or declared.is_closed(key.scenario)
         if key not in plan.keys and key.generator in planned and key.scenario and not exempt:
-            yield Unknown(f"nothing says which executor ran {key}", FIX)
+            yield Unknown(f"nothing says which executor ran {key}", FIX, missing=Missing.OPTIONS)
 
 
 def _rate(plans: list[KeyPlan], accounting: Accounting | None, timeline: Timeline | None) -> float:

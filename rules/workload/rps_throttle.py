@@ -27,6 +27,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     Plan,
     Quantity,
     Rule,
@@ -53,6 +54,7 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
             yield Unknown(
                 f"the options{where} are not known, so neither is whether rps throttled the process",
                 "keep the output of `k6 inspect --execution-requirements script.js` beside the points file",
+                missing=Missing.OPTIONS,
             )
             continue
         if not options.rps or options.rps <= limits["rps"]:

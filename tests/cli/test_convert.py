@@ -60,7 +60,7 @@ def test_every_command_reads_it_in_place_of_the_points(healthy: Path, tmp_path: 
         if path.name != "k6.json.gz":
             (folder / path.name).write_bytes(path.read_bytes())
     assert run("convert", healthy, "-o", folder / "k6.parquet").returncode == 0
-    mine, theirs = (run("lint", one, "--warmup", "5s") for one in (folder, healthy))
+    mine, theirs = (run("lint", one, "--warmup", "5s", "--verbose") for one in (folder, healthy))
     assert mine.returncode == theirs.returncode == 0
     assert "read k6.parquet as columnar copy of k6 points (made of k6.json.gz (k6 JSON points, " in mine.stdout
 

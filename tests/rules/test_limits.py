@@ -27,6 +27,7 @@ from auditor.facts.header import HeaderField
 from auditor.facts.host import GeneratorHosts, HostUse
 from auditor.facts.linted_report import LintedReport, RunBeside
 from auditor.facts.samples import Samples
+from auditor.facts.thresholds import Thresholds
 from tests.builder import Answer, Scenario
 from tests.rules import test_distributed as distributed
 from tests.rules import test_errors as errors
@@ -253,8 +254,8 @@ MOVES = [
     Move("ER04.zero_ms", by_hand(failures(zero_ms=1), instead={CountSources: COUNTED}), "fail:warning", (1, "pass")),
     Move("ER06.share", errors.code("1210", 1), "pass", (0.002, "pass"), (0.0005, "fail:invalid")),
     Move("ER07.difference", summaries.with_summary(checks={"passes": 250, "fails": 750, "value": 0.251}), "pass", (0.002, "pass"), (0.0005, "fail:invalid")),
-    Move("ER12.share", by_hand(Checks({"ok": CheckCount(98, 2)}), COUNTED), "fail:warning", (0.03, "pass"), (0.005, "fail:warning")),
-    Move("ER12.many", by_hand(Checks({"ok": CheckCount(80, 20)}), COUNTED), "fail:warning says it refused", (0.3, "fail:warning"), (0.05, "fail:warning says it refused")),
+    Move("ER12.share", by_hand(Checks({"ok": CheckCount(98, 2)}), COUNTED, Thresholds((), False)), "fail:warning", (0.03, "pass"), (0.005, "fail:warning")),
+    Move("ER12.many", by_hand(Checks({"ok": CheckCount(80, 20)}), COUNTED, Thresholds((), False)), "fail:warning says it refused", (0.3, "fail:warning"), (0.05, "fail:warning says it refused")),
     Move("ER11.exceptions", errors.thrown(2), "fail:invalid", (0.002, "pass"), (0.0005, "fail:invalid")),
     Move("ER11.whole_number", errors.further(2), "unknown", (0.003, "pass"), (0.0005, "unknown")),
     Move("EV01.missing", evidence.ended(7.5), "fail:invalid", (2.6, "pass"), (1, "fail:invalid")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from auditor.ingest.bundle import read_run
 from tests.builder import Run, Scenario
 from tests.conftest import outcomes
 
-RULES = tuple(r for r in load_rules() if r.meta.id in ("SC02", "SC03", "SC05", "EV09", "GH10", "EV13"))
+JUDGED = ("SC02", "SC03", "SC05", "EV09", "GH10", "EV13")
+RULES = tuple(r if r.meta.id in JUDGED else dataclasses.replace(r, check=None) for r in load_rules())
+"""The facts ask for the limits of every rule; only some of them judge here."""
 WELL: dict[str, object] = {
     "synthetic_data": True,
     "rate_limiter": "token",

@@ -14,7 +14,7 @@ from auditor.present.svg.chart import BLUE, GREY, ORANGE, RED, VIOLET, Line, Mar
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from auditor.present.view import Account
+    from auditor.present.view import AccountRow
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ _PERCENTILE_STYLES = ((RED, "8 3 2 3"), (VIOLET, "5 3"), (BLUE, ""), (GREY, "2 3
 """Hue and dash of the lines over time, the highest percentile first."""
 
 
-def accounting_bar(account: Account) -> tuple[str, tuple[Key, ...]]:
+def accounting_bar(account: AccountRow) -> tuple[str, tuple[Key, ...]]:
     """The bar of the accounting, and a key for every part of it."""
     parts = [Part(word, value or 0, hue) for (word, value), hue in zip(account.parts, _BAR, strict=True)]
     words = ", ".join(f"{p.value:,.0f} {p.label}" for p in parts)

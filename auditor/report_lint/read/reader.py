@@ -32,7 +32,7 @@ def is_report(path: Path) -> bool:
 
     try:
         what = sniff(path)
-        if what.kind != "other" or what.reason.startswith("a k6 script"):
+        if what.kind != "other":
             return False
         data = _bytes(path)
     except OSError as error:
@@ -179,7 +179,7 @@ def _embedded_field(name: str, cell: Mapping[str, Any]) -> ReportedField:
     if status == "ok" and number is not None:
         answer: Any = "value"
     elif status == "n/a" and reason:
-        answer = "none" if reason.startswith("none") else "n/a"
+        answer = "none" if cell.get("answer") == "none" else "n/a"
     elif status == "not-identified":
         answer = "not-identified"
     else:
