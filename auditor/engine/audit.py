@@ -33,7 +33,7 @@ from auditor.samples.workers import Threads, Workers
 
 Verdict = Literal["VALID", "INVALID", "NOT PROVEN"]
 GUARD = "EV13"
-"""The rule that guards the audit itself; it always runs, last."""
+"""The rule that checks the audit itself. It always runs, and runs last."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ def run_rule(
             rule,
             "error",
             base,
-            f"the rule itself broke: {type(error).__name__}: {error}",
-            f"report this, with {rule.path}",
+            f"internal error in the rule: {type(error).__name__}: {error}",
+            f"please report this, with {rule.path}",
             traceback=traceback.format_exc(),
         )
     findings = tuple(s for s in said if isinstance(s, Finding))

@@ -28,7 +28,7 @@ def answered_in_report(linted: LintedReport, name: str) -> Findings:
     label = LABEL_OF[name]
     where: tuple[str, ...] = ()
     if found is None:
-        said = "it is nowhere in the report"
+        said = "it is not in the report"
     else:
         where = (f"{linted.report.path}, {found.where}",)
         match found.answer:
@@ -41,7 +41,7 @@ def answered_in_report(linted: LintedReport, name: str) -> Findings:
             case "none" if name == "target_rate":
                 return
             case "n/a" | "none" | "not-identified":
-                said = f"it says {found.raw[:80]!r}, and this field must have a number"
+                said = f"it says {found.raw[:80]!r}, where a number is needed"
             case _:
                 said = found.reason or "it has no number"
     yield Finding(

@@ -73,9 +73,7 @@ def clock(facts: FactStore) -> Clock:
         if one.planned_end_ns is not None:
             ends.append(one.planned_end_ns)
     if not zeros:
-        raise Unknown(
-            "nothing that was read says when an iteration ran", "keep the points: --out json=k6.json.gz"
-        )
+        raise Unknown("no file says when iterations ran", "keep the points: --out json=k6.json.gz")
     zero = min(zeros)
     warmup = 0.0
     if timeline.warmup_s > 0 and timeline.common_ns is not None:

@@ -25,10 +25,10 @@ from auditor.api import AT_SIGNOFF, Declared, Finding, Findings, NotApplicable, 
 RULE = Rule(
     id="EV09",
     slug="provenance",
-    title="Nothing says which commit and which k6 ran",
+    title="The commit or the k6 version is not declared",
     severity="warning",
     raises=True,
-    since="0.2",
+    since="0.1",
     references=("sign-off",),
 )
 

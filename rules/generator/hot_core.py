@@ -53,7 +53,7 @@ RULE = Rule(
     raises=True,
     since="0.1",
     limits=(
-        Limit("busy", 80, "% of one core over 10 s", "k6 documentation's 80 %, applied to a core"),
+        Limit("busy", 80, "% of one core over 10 s", "k6 documentation: CPU below 80 %, applied to a core"),
         Limit("delivered", 0.98, "share of a window's plan", "OL03"),
     ),
     references=("semantics §7", "grafana/k6#1303"),

@@ -4,7 +4,7 @@ What it checks
 
 Why it matters
     Each running iteration holds one VU. When all are busy, the next start is dropped: from then on the open
-    model is a closed one, and the load follows the system's speed.
+    model behaves like a closed one, and the load follows the system's speed.
 
 How it is computed
     Little's law: peak rate × mean iteration duration of the worst 10 s window, against maxVUs; and the time in
@@ -14,7 +14,7 @@ How it is computed
 
 How to fix it
     Set maxVUs and preAllocatedVUs to peak rate × seconds of the slowest iterations that must still be offered,
-    and a reserve. If iterations last long because the system is overloaded, more VUs make that visible instead
+    plus headroom. If iterations last long because the system is overloaded, more VUs make that visible instead
     of hiding it.
 
 When it is wrong
@@ -52,7 +52,7 @@ RULE = Rule(
     since="0.1",
     limits=(
         Limit("needed_share", 1.0, "needed VUs ÷ maxVUs", "Little's law"),
-        Limit("pinned_s", 5, "s with 95 % of the VUs busy", "own: what a healthy pool never shows"),
+        Limit("pinned_s", 5, "s with 95 % of the VUs busy", "own: 0 s on healthy recorded runs"),
     ),
     references=(
         "semantics §6",
@@ -86,7 +86,7 @@ def check(
             message=f"{key}: {_words(pool, plan)}{f'; {lost}' if lost else ''}",
             fix=(
                 f"set maxVUs and preAllocatedVUs to at least {_enough(pool):,} (now {pool.max_vus:,}): peak "
-                "rate × mean iteration of the worst 10 s, and a fifth in reserve"
+                "rate × mean iteration of the worst 10 s, plus 20 % headroom"
             ),
             observed=count(math.ceil(pool.needed_vus), "VUs") if short else seconds(pool.pinned_s or 0.0),
             limit=count(pool.max_vus, "VUs") if short else seconds(limits["pinned_s"]),

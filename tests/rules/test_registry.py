@@ -74,8 +74,8 @@ FOLDERS = {
 }
 
 ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys((f"HD{i}" for i in range(12, 20)), "reports/test_report_rules.py"),
-    **dict.fromkeys(("ER01", "LS12", "SD11", "SS02"), "reports/test_report_rules.py"),
+    **dict.fromkeys((f"HD{i}" for i in range(12, 20)), "report_lint/test_report_rules.py"),
+    **dict.fromkeys(("ER01", "LS12", "SD11", "SS02"), "report_lint/test_report_rules.py"),
     **dict.fromkeys(("EV09", "GH10", "SC02", "SC03", "SC05"), "signoff/test_declarations.py"),
 }
 """Rules about other evidence than a run's folder, with the test file (below tests/) that has both their runs."""
