@@ -92,7 +92,7 @@ def test_no_warmup_is_3(healthy: Path) -> None:
 
 
 def test_json_is_alone_on_stdout_and_follows_its_schema(healthy: Path, short: Path) -> None:
-    schema = json.loads((ROOT / "auditor" / "output" / "result_v1.schema.json").read_text())
+    schema = json.loads((ROOT / "auditor" / "present" / "result_v1.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     for folder, verdict in ((healthy, "VALID"), (short, "INVALID")):
         done = run("lint", folder, "--warmup", "5s", "--format", "json")
@@ -126,10 +126,10 @@ def test_exit_zero_and_fail_on(healthy: Path, short: Path) -> None:
     ("arguments", "says"),
     [
         (["lint", "nowhere"], "no such file or folder"),
-        (["lint", "{empty}"], "nothing here is evidence"),
+        (["lint", "{empty}"], "no evidence of a k6 run"),
         (["lint", "/dev/null"], "neither a file nor a folder"),
-        (["lint", "{healthy}", "--warmup", "5"], "no duration"),
-        (["lint", "{healthy}", "--target-rate", "fast"], "no rate"),
+        (["lint", "{healthy}", "--warmup", "5"], "not a duration"),
+        (["lint", "{healthy}", "--target-rate", "fast"], "not a rate"),
         (["lint", "{healthy}", "--config", "nowhere.toml"], "no such config"),
         (["lint", "{healthy}", "--output", "pdf=x"], "no output"),
         (["lint", "{healthy}", "--rules", "nowhere"], "no such folder of rules"),

@@ -666,15 +666,15 @@ def retyped(name: str, kind: pa.DataType, *, nullable: bool = False) -> pa.Schem
 
 ENCODED = {"time": "DELTA_BINARY_PACKED", "value": "PLAIN"}
 HOSTILE: dict[str, tuple[list[Rows], dict[str, Any], str]] = {
-    "a value that is NaN": ([[("m", 1, float("nan"), "{}")]], {}, "no finite number"),
-    "a value that is infinite": ([[("m", 1, float("-inf"), "{}")]], {}, "no finite number"),
+    "a value that is NaN": ([[("m", 1, float("nan"), "{}")]], {}, "not a finite number"),
+    "a value that is infinite": ([[("m", 1, float("-inf"), "{}")]], {}, "not a finite number"),
     "metrics not in order": ([ROWS[2:], ROWS[:2]], {}, "order of their metrics"),
     "metrics mixed": ([ROWS], {}, "several metrics"),
     "time not in order": ([[ROWS[1], ROWS[0]]], {}, "order of time"),
-    "tags that are a list": ([[("m", 1, 1.0, "[]")]], {}, "no object of strings"),
+    "tags that are a list": ([[("m", 1, 1.0, "[]")]], {}, "not an object of strings"),
     "tags that are no JSON": ([[("m", 1, 1.0, "{a}")]], {}, "property name"),
-    "tags that are a number": ([[("m", 1, 1.0, '{"a":1}')]], {}, "no object of strings"),
-    "tags within tags": ([[("m", 1, 1.0, '{"a":{"b":"c"}}')]], {}, "no object of strings"),
+    "tags that are a number": ([[("m", 1, 1.0, '{"a":1}')]], {}, "not an object of strings"),
+    "tags within tags": ([[("m", 1, 1.0, '{"a":{"b":"c"}}')]], {}, "not an object of strings"),
     "tags without an end": ([[("m", 1, 1.0, '{"a":' + "[" * 100_000)]], {}, "RecursionError"),
     "values in another type": (GROUPS, {"schema": retyped("value", pa.float32())}, "column value is of another type"),
     "milliseconds": (GROUPS, {"schema": retyped("time", pa.timestamp("ms", tz="UTC"))}, "column time is of another type"),
@@ -724,16 +724,16 @@ SAYINGS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a place without damage": (put("read", "first_malformed_line", to=1), "first malformed line"),
     "damage beyond the end": (lambda s: s["read"].update(malformed=1, lines=4, first_malformed_line=5), "first malformed line"),
     "a unit of stamps that is none": (put("read", "stamp_unit_ns", to=7), "contradict"),
-    "torn by a number": (put("read", "torn", to=5), "5 is no text"),
+    "torn by a number": (put("read", "torn", to=5), "5 is not text"),
     "no report": (lambda s: s.pop("read"), "KeyError"),
     "no definitions": (put("definitions", to=None), "not iterable"),
     "a definition that is none": (put("definitions", to=[1]), "not subscriptable"),
     "a threshold that is none": (
         put("definitions", to=[{"name": "m", "type": "trend", "contains": "time", "thresholds": [1], "submetrics": []}]),
-        "1 is no text",
+        "1 is not text",
     ),
     "an original of less than nothing": (put("original", "size_bytes", to=-1), "-1 is not a count"),
-    "tag sets that are none": (put("without_samples", "tags", to=['{"a":1}']), "no object of strings"),
+    "tag sets that are none": (put("without_samples", "tags", to=['{"a":1}']), "not an object of strings"),
     "no version": (lambda s: s.pop("format"), "KeyError"),
 }  # fmt: skip
 

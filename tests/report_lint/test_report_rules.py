@@ -215,7 +215,7 @@ def test_its_own_report_agrees(beside: Audit, page: str, tmp_path: Path) -> None
     assert outcomes(result)["SS02"] == "pass"  # type: ignore[arg-type]
     again = lint(as_json(beside), tmp_path, beside, "result.json")
     assert again.accepted, [(r.id, r.reason) for r in again.failed("invalid")]
-    schema = json.loads((ROOT / "auditor" / "output" / "report_lint_v1.schema.json").read_text())
+    schema = json.loads((ROOT / "auditor" / "report_lint" / "report_lint_v1.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     for one in (result, lint("p95: TBD\n", tmp_path)):
         jsonschema.validate(json.loads(lint_as_json(one)), schema)
