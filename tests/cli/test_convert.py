@@ -96,7 +96,7 @@ def test_what_cannot_be_converted_is_told_in_a_line(healthy: Path, tmp_path: Pat
     assert "has no known suffix (use .parquet)" in refused(healthy, "-o", tmp_path / "run.json")
     assert "no such file or folder" in refused(tmp_path / "nothing", "-o", copy)
     assert "cannot be written" in refused(healthy, "-o", tmp_path / "nowhere" / "run.parquet")
-    assert "a local path is wanted" in refused(healthy, "-o", "s3://bucket/run.parquet")
+    assert "a local path is needed" in refused(healthy, "-o", "s3://bucket/run.parquet")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone" / "inspect.json").write_bytes((healthy / "inspect.json").read_bytes())

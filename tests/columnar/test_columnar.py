@@ -670,7 +670,7 @@ HOSTILE: dict[str, tuple[list[Rows], dict[str, Any], str]] = {
     "a value that is infinite": ([[("m", 1, float("-inf"), "{}")]], {}, "not a finite number"),
     "metrics not in order": ([ROWS[2:], ROWS[:2]], {}, "order of their metrics"),
     "metrics mixed": ([ROWS], {}, "several metrics"),
-    "time not in order": ([[ROWS[1], ROWS[0]]], {}, "order of time"),
+    "time not in order": ([[ROWS[1], ROWS[0]]], {}, "out of time order"),
     "tags that are a list": ([[("m", 1, 1.0, "[]")]], {}, "not an object of strings"),
     "tags that are no JSON": ([[("m", 1, 1.0, "{a}")]], {}, "property name"),
     "tags that are a number": ([[("m", 1, 1.0, '{"a":1}')]], {}, "not an object of strings"),
@@ -713,8 +713,8 @@ def put(*path: str, to: Any) -> Callable[[dict[str, Any]], object]:
 
 
 SAYINGS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "more samples than there are": (lambda s: s["read"].update(points=4, lines=4), "3 samples, and it says 4"),
-    "fewer samples than there are": (put("read", "points", to=2), "3 samples, and it says 2"),
+    "more samples than there are": (lambda s: s["read"].update(points=4, lines=4), "3 samples, but its metadata says 4"),
+    "fewer samples than there are": (put("read", "points", to=2), "3 samples, but its metadata says 2"),
     "fewer lines than samples": (put("read", "lines", to=2), "contradict"),
     "samples below zero": (put("read", "points", to=-3), "-3 is not a count"),
     "samples that are no number": (put("read", "points", to="3"), "is not a count"),

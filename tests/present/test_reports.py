@@ -102,7 +102,7 @@ def test_ids_are_unique(audits: Mapping[str, Audit]) -> None:
     ("kind", "words"),
     [
         ("starved", ["over offered demand", "not identified", "do not rely on the figures", "OL01"]),
-        ("closed", ["of what was sent", "no starts were planned", "What was to be offered is not known"]),
+        ("closed", ["of what was sent", "no starts were planned", "The offered demand is not known"]),
         ("unproven", ["too little is known", "keeps the run from being proven", "no host metrics"]),
         ("cut", ["not reached", "in flight at the end", "exit code 137"]),
         ("empty", ["Not drawn:", "INVALID"]),
