@@ -172,9 +172,10 @@ __all__ = [
 
 
 def count(n: float, unit: str = "") -> Quantity:
-    """A whole number of something: "5,796 iterations", "1 iteration"."""
+    """A whole number of something: "5,796 iterations", "1 iteration", "1 name with an id"."""
     if n == 1:
-        unit = unit.removesuffix("s")
+        noun, preposition, rest = unit.partition(" with ")
+        unit = (noun if noun.endswith("series") else noun.removesuffix("s")) + preposition + rest
     return Quantity(float(n), unit or "count", f"{n:,.0f} {unit}".strip())
 
 

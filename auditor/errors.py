@@ -22,7 +22,7 @@ class AuditError(Exception):
 
 
 class AccessRefused(AuditError):
-    """Who asks may not see what is there, if anything is."""
+    """Access was refused: whether anything is there is not known."""
 
 
 def not_one_run(names: list[str], why: str) -> AuditError:

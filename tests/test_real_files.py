@@ -105,7 +105,7 @@ KINDS = {  # what it must be, or what the reason for setting it aside must name
     "real/host/generated/sadf_j_de_DE.json": ("sadf", ""),
     "real/host/generated/sadf_j_midnight.json": ("sadf", ""),
     "real/host/generated/sa_1s.bin": ("other", "binary"),
-    "real/host/generated/vmstat_plain.txt": ("other", "no known format"),
+    "real/host/generated/vmstat_plain.txt": ("other", "not a known format"),
     "real/host/generated/prom_query_range_cpu_busy_pct.json": ("other", "JSON of no known format"),
     "real/host/sysstat_issues/sysstat__sysstat__issue128__sadf_11.2.0_decimal_comma.json": ("other", "record it again"),
     "real/host/sysstat_issues/sysstat__sysstat__issue216__mpstat_11.6.0_missing_timestamp_objects.json": ("other", "record it again"),

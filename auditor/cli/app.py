@@ -79,7 +79,7 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
-        _say(f"k6-audit: this is a fault of k6-audit: {type(error).__name__}: {error} (--debug shows where)")
+        _say(f"k6-audit: internal error (please report): {type(error).__name__}: {error} (--debug shows where)")
     sys.exit(CommandExit.COULD_NOT_RUN)
 
 

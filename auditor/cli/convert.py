@@ -45,7 +45,7 @@ def convert(
     evidence = read_run([place], redactor=Verbatim())
     source = _points(evidence, place)
     if output.exists() and output.samefile(source.file):
-        raise AuditError("it is the points file itself", where=str(output), fix="name another file")
+        raise AuditError("the output is the points file itself", where=str(output), fix="name another file")
     with progress.progress(at_work):
         points = copy_points(source, _format(evidence, source), output, at_work)
     before, after = source.size_bytes, output.stat().st_size
@@ -62,7 +62,7 @@ def _points(evidence: Evidence, target: Path) -> PointsFile:
 
     found = [(g.name, g.points) for g in evidence.generators if g.points is not None]
     if not found:
-        raise AuditError("there are no points here", where=str(target), fix="name the folder with k6.json.gz")
+        raise AuditError("no points file found", where=str(target), fix="name the folder with k6.json.gz")
     if len(found) > 1:
         raise AuditError(
             f"{len(found)} generators: {', '.join(name for name, _ in found)}",
@@ -71,10 +71,10 @@ def _points(evidence: Evidence, target: Path) -> PointsFile:
         )
     ((_, source),) = found
     if isinstance(source, ParquetPoints):
-        raise AuditError("it is a columnar copy already", where=source.path)
+        raise AuditError("already a columnar copy", where=source.path)
     if any(one.path == source.path and one.note == CONSOLE_WITHIN for one in evidence.sources):
         raise AuditError(
-            "there is console text in it, for which a copy has no place",
+            "it contains console text, which a copy cannot hold",
             where=source.path,
             fix="put the lines that begin with { into a file of their own, and the others beside it",
         )

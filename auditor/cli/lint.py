@@ -51,7 +51,7 @@ def lint(
     ],
     run: Annotated[
         list[str] | None,
-        typer.Option(help="The run that a linted report is about: every field is recomputed. Repeatable."),
+        typer.Option(help="The run of a linted report: every field is recomputed from it. Repeatable."),
     ] = None,
     warmup: options.Warmup = None,
     target_rate: options.TargetRate = None,
@@ -118,7 +118,9 @@ def lint(
             verbose=verbose,
         )
     if run:
-        raise AuditError("a run beside a run", where="--run", fix="--run is for a report: lint report.html")
+        raise AuditError(
+            "--run is only for linting a report", where="--run", fix="name a report: lint report.html --run RUN"
+        )
     files = parse_outputs(output or [], list(RENDERERS))
     result = audit_these(targets, overrides)
     if debug:

@@ -82,7 +82,9 @@ def write(
     from auditor.report_lint.present import render
 
     if kind not in FORMATS:
-        raise AuditError(f"no {kind} of a linted report", where="--format", fix="use text or json")
+        raise AuditError(
+            f"a linted report cannot be written as {kind}", where="--format", fix="use text or json"
+        )
     for name, path in files:
         write_whole(path, _rendered(lint, name))
     if kind == "text":

@@ -20,9 +20,9 @@ def on_disk(param: typer.CallbackParam, value: T) -> T:
         path = str(one).partition("=")[2] if isinstance(one, str) else one  # FORMAT=PATH
         if isinstance(path, str | Path) and is_url(path):
             raise AuditError(
-                "a URL, where a local path is wanted",
+                "a URL, where a local path is needed",
                 where=f"--{param.name}",
-                fix="URLs are read as runs, reports and host metrics only",
+                fix="only runs, reports and host metrics are read from URLs",
             )
     return value
 

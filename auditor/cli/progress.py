@@ -40,12 +40,14 @@ def workers(jobs: int | None, scheduler: str | None, memory: str | None) -> Work
     if scheduler is not None:
         if not re.match(r"(?:tcp|tls|ucx|ws|wss)://[^\s/]+", scheduler):
             raise AuditError(
-                f"no address of a Dask scheduler: {scheduler!r}",
+                f"not the address of a Dask scheduler: {scheduler!r}",
                 where="--scheduler",
                 fix="for example tcp://host:8786",
             )
         if jobs is not None:
-            raise AuditError("--jobs is for threads here, --scheduler for a cluster", fix="name one of them")
+            raise AuditError(
+                "--jobs (threads) and --scheduler (a cluster) exclude each other", fix="name one of them"
+            )
         return Cluster(scheduler, spill)
     if jobs is not None and not 1 <= jobs <= 1024:
         raise AuditError(f"not a number of threads: {jobs}", where="--jobs", fix="from 1 to 1024")

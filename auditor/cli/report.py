@@ -72,7 +72,7 @@ def report(
         found = _earlier(place)
     else:
         if not target:
-            raise AuditError("no run is named", fix="name its folder, or an earlier report with --from")
+            raise AuditError("no run given", fix="name its folder, or an earlier report with --from")
         overrides: dict[str, tuple[object, str]] = {
             "warmup": (warmup, "--warmup"),
             "target_rate": (target_rate, "--target-rate"),
@@ -88,7 +88,7 @@ def report(
 
 def _files(paths: list[Path]) -> list[tuple[str, Path]]:
     if not paths:
-        raise AuditError("nowhere to write to", fix="name a file: -o report.html")
+        raise AuditError("no output file given", fix="name a file: -o report.html")
     found: list[tuple[str, Path]] = []
     for path in paths:
         kind = _SUFFIXES.get(path.suffix.lower())
@@ -139,7 +139,9 @@ def _rendered(renderer: Renderer, model: dict[str, Any], earlier: Path | None) -
     except Exception as error:
         # Anyone may have altered the file: whatever breaks on what is inside is the file's fault.
         raise AuditError(
-            "the result inside is damaged", where=str(earlier), fix="write the report again from the run"
+            "the embedded k6-audit result is damaged",
+            where=str(earlier),
+            fix="write the report again from the run",
         ) from error
 
 

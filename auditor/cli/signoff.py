@@ -45,7 +45,7 @@ def signoff(
     memory: options.Memory = None,
     debug: options.Debug = False,
 ) -> None:
-    """Sign a VALID run off; refuse any other, naming the rules in the way."""
+    """Sign off a VALID run; refuse any other and name the rules that block it."""
     from auditor.engine.loader import rules_digest
     from auditor.files import write_whole
     from auditor.inputs.locations import resolve_all, resolve_one
@@ -54,7 +54,7 @@ def signoff(
     from auditor.signoff.statement import SignedWith, build, render
 
     if not by.strip():
-        raise AuditError("nobody signs", where="--by", fix="name who signs off")
+        raise AuditError("--by must not be empty", where="--by", fix="name the person who signs off")
     page = resolve_one(report) if report is not None else None
     if page is not None and not page.is_file():
         raise AuditError("no such report", where=str(page))

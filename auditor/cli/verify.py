@@ -109,7 +109,7 @@ def _subjects_as_written(stated: Read, now: dict[str, Any]) -> list[Difference]:
     ]
     if stated.statement.get("subject") == listed:
         return []
-    return [Difference("subject", "other entries than the run and the report have")]
+    return [Difference("subject", "the entries differ from those of the run and the report")]
 
 
 def _name(stated: Read, report: Path) -> str:

@@ -37,7 +37,7 @@ class About:
     """How reading the original went, as if one part of one block had read it."""
     definitions: tuple[MetricDefinition, ...]
     metrics_without_samples: tuple[str, ...] = ()
-    """Met only in lines that gave no sample; likewise tag sets."""
+    """Metric names that occur only in lines without a sample; `tagsets` likewise."""
     tagsets_without_samples: tuple[Tags, ...] = ()
 
     def as_json(self) -> bytes:
@@ -67,7 +67,7 @@ class About:
 def version_of(raw: bytes) -> int:
     """
     Raises:
-        ValueError, TypeError, KeyError: if it says none.
+        ValueError, TypeError, KeyError: if the metadata names no original.
     """
     return _natural(json.loads(raw)["format"])
 
@@ -82,7 +82,7 @@ def read_about(raw: bytes) -> About:
     malformed, first = _natural(read["malformed"]), read["first_malformed_line"]
     lines, points, unit_ns = _natural(read["lines"]), _natural(read["points"]), _natural(read["stamp_unit_ns"])
     if (first is None) != (malformed == 0) or (first is not None and not 1 <= _natural(first) <= lines):
-        raise ValueError("the first malformed line is none of its lines")
+        raise ValueError("the first malformed line is not one of its lines")
     if points + malformed > lines or unit_ns not in (1, 10**3, 10**6, 10**9):
         raise ValueError("its counts contradict each other")
     return About(
@@ -119,13 +119,13 @@ def read_about(raw: bytes) -> About:
 
 def _natural(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise TypeError(f"{value!r} is no count")
+        raise TypeError(f"{value!r} is not a count")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not text")
     return value
 
 
@@ -144,12 +144,12 @@ def tags_text(tags: Tags) -> str:
 def tags_of(text: str) -> Tags:
     """
     Raises:
-        ValueError, RecursionError: if it is no JSON object of strings.
+        ValueError, RecursionError: if it is not a JSON object of strings.
     """
     if not text.startswith("{"):
-        raise ValueError("tags that are no object of strings")
+        raise ValueError("tags that are not an object of strings")
     # Objects become tuples of pairs, so that one within another is no string either.
     pairs = json.loads(text, object_pairs_hook=tuple)
     if not all(isinstance(value, str) for _, value in pairs):
-        raise ValueError("tags that are no object of strings")
+        raise ValueError("tags that are not an object of strings")
     return tuple(sorted(pairs))

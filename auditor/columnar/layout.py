@@ -14,14 +14,15 @@ from auditor.columnar.thrift import BINARY, BOOL, I32, I64, NoStruct, Reader
 MAGIC = b"PAR1"
 METRIC, TIME, VALUE, TAGS = "metric", "time", "value", "tags"
 MAX_GROUP_ROWS = 1 << 20
-"""Rows of a row group: what is decoded at once."""
+"""Most rows of a row group, which is decoded at once."""
 MAX_DICTIONARY_BYTES = 64 << 20
-"""Text of the tag sets of a row group."""
+"""Most bytes of tag-set text in a row group."""
 MAX_FOOTER_BYTES = 64 << 20
-ROWS_FREE = 1 << 24
-"""Up to here any number of samples is harmless;"""
+ROWS_ALWAYS_ACCEPTED = 1 << 24
+"""A copy with at most this many samples is accepted whatever its size."""
 MAX_ROWS_PER_BYTE = 8
-"""beyond it, what has more was made to fill a memory: runs leave less than one in two bytes."""
+"""A larger copy is refused if it claims more samples per byte than this: real runs have fewer than one
+per two bytes, and a copy with more was made to fill memory."""
 
 _INT64, _DOUBLE, _BYTE_ARRAY = 2, 5, 6
 _ZSTD = 6
@@ -91,7 +92,7 @@ class Footer:
     def of(cls, raw: bytes) -> Footer:
         """
         Raises:
-            Damaged: if it is none.
+            Damaged: if it is not Parquet metadata.
         """
         try:
             return cls(raw, Reader(raw).struct(_FOOTER))
@@ -107,17 +108,17 @@ class Footer:
         """The row groups of a file of that size.
 
         Raises:
-            Damaged: if they are not such as k6-audit writes.
+            Damaged: if k6-audit would not have written them.
         """
         self._check_schema()
         groups = tuple(_group(i, one, size_bytes) for i, one in enumerate(self.fields.get(4, ())))
         rows = sum(group.rows for group in groups)
         if rows != self.fields.get(3):
             raise Damaged(f"{rows:,} rows, and its metadata says {self.fields.get(3)}")
-        if rows > max(ROWS_FREE, MAX_ROWS_PER_BYTE * size_bytes):
-            raise Damaged(f"{rows:,} samples in {size_bytes:,} bytes, as no run leaves them")
+        if rows > max(ROWS_ALWAYS_ACCEPTED, MAX_ROWS_PER_BYTE * size_bytes):
+            raise Damaged(f"{rows:,} samples in {size_bytes:,} bytes: more than any run has")
         if sum(group.size_bytes for group in groups) > size_bytes:
-            raise Damaged("columns that lie over each other")
+            raise Damaged("overlapping columns")
         return groups
 
     def _check_schema(self) -> None:
@@ -159,7 +160,7 @@ def check_pages(data: bytes, rows: int, name: str) -> None:
     """Walk the pages of a column of so many rows.
 
     Raises:
-        Damaged: if they are not such as k6-audit writes.
+        Damaged: if k6-audit would not have written them.
     """
     encoding = _COLUMNS[name].encoding
     reader = Reader(data)

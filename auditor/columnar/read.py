@@ -68,7 +68,7 @@ def is_parquet(start: bytes) -> bool:
 def may_be_copy(path: Path) -> bool:
     """Whether a Parquet file is a copy, or one whose end is damaged so that it may have been one.
 
-    Those are refused when they are opened: passed over, they would be evidence that nobody misses.
+    Those are refused when they are opened: skipped, their absence would go unnoticed.
     """
     try:
         return ABOUT_KEY in _footer(path).said
@@ -109,7 +109,7 @@ class _File:
         """``of_bytes``: how large the file is; what lies elsewhere under the same name may be another.
 
         Raises:
-            AuditError: if it is no copy, or a damaged one.
+            AuditError: if it is not a copy, or a damaged one.
         """
         self.path, self.label = path, label
         self.sha256 = ""
@@ -122,7 +122,7 @@ class _File:
             self.about = self._read_about(footer)
             self.groups = footer.groups(self.size_bytes)
             if (rows := sum(group.rows for group in self.groups)) != self.about.read.points:
-                raise Damaged(f"{rows:,} samples, and it says {self.about.read.points:,}")
+                raise Damaged(f"{rows:,} samples, but its metadata says {self.about.read.points:,}")
             self._metadata = _for_pyarrow(footer)
         except (Damaged, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
             raise self.damaged(problem) from problem
@@ -141,7 +141,7 @@ class _File:
     def _read_about(self, footer: Footer) -> About:
         said = footer.said.get(ABOUT_KEY, b"")
         if hashlib.sha256(said).hexdigest().encode() != footer.said.get(DIGEST_KEY):
-            raise Damaged("what it says of its original has another digest")
+            raise Damaged("its metadata about the original has another digest")
         version = version_of(said)
         if version != FORMAT_VERSION:
             raise AuditError(
@@ -167,7 +167,7 @@ class _File:
                     raise Damaged("a row group of several metrics")
                 (name,) = column.dictionary.to_pylist()
                 if found and name < found[-1]:
-                    raise Damaged("row groups that are not in the order of their metrics")
+                    raise Damaged("row groups out of the order of their metrics")
             except (Damaged, ValueError) as problem:
                 raise self.damaged(problem) from problem
             found.append(name)
@@ -205,12 +205,12 @@ class _File:
             decoded = self._decoded(group, dict(zip((TIME, TAGS), raw, strict=True)))
             time_ns = columns.to_numpy(decoded[TIME], np.int64)
             if (time_ns[1:] < time_ns[:-1]).any():
-                raise Damaged("rows that are not in the order of time")
+                raise Damaged("rows out of time order")
             ids = identify.all(decoded[TAGS].dictionary.to_pylist())
             # Without a sign, an index below zero is one beyond the end.
             index = columns.to_numpy(decoded[TAGS].indices, np.uint32)
             if index.max() >= len(ids):
-                raise Damaged("rows with a tag set that is not there")
+                raise Damaged("rows with an undefined tag set")
             tagset = ids[index]
         except (Damaged, ValueError, RecursionError) as problem:
             raise self.damaged(problem) from problem
@@ -227,7 +227,7 @@ class _File:
                 self._decoded(group, {VALUE: self.raw(group, VALUE)})[VALUE], np.float64
             )
             if not np.isfinite(value).all():
-                raise Damaged("a value that is no finite number")
+                raise Damaged("a value that is not a finite number")
         except (Damaged, ValueError) as problem:
             raise self.damaged(problem) from problem
         return value
@@ -296,12 +296,12 @@ class _Place:
     def read(self, size: int = -1) -> bytes:
         data = self._pieces.get(self._at, b"")
         if size != len(data):
-            raise ValueError("it is not where it is said to be")
+            raise ValueError("it is not at its stated place")
         self._at += size
         return data
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Nothing to close: the file is opened for each read."""
 
 
 class ParquetPoints(PointsFile):
@@ -310,7 +310,7 @@ class ParquetPoints(PointsFile):
     def __init__(self, file: Path, label: str, redactor: Redactor | None = None) -> None:
         """
         Raises:
-            AuditError: if it is no copy, or a damaged one.
+            AuditError: if it is not a copy, or a damaged one.
         """
         super().__init__(file, label, redactor)
         self._copy = _File(self.file, label)

@@ -20,11 +20,11 @@ All others are passed over."""
 
 
 class NoStruct(Exception):
-    """Bytes that are not what they should be."""
+    """Bytes that are not the struct that was expected."""
 
 
 class Reader:
-    """Reads from some place in some bytes on."""
+    """Reads a struct from bytes, beginning at a given place."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data = data
@@ -35,7 +35,7 @@ class Reader:
         """The fields of a struct that the spec names.
 
         Raises:
-            NoStruct: if there is none, or one of them is of another type.
+            NoStruct: if the bytes are not a struct, or one of them is of another type.
         """
         if depth > _MAX_DEPTH:
             raise NoStruct("structs within structs")
@@ -44,7 +44,7 @@ class Reader:
         while head := self._byte():
             kind = head & 15
             if not head >> 4:
-                raise NoStruct("fields that are not in their order")
+                raise NoStruct("fields out of order")
             field += head >> 4
             wanted = spec.get(field)
             if wanted is not None and kind != _kind_of(wanted) and not (wanted == BOOL and kind == 2):
@@ -71,7 +71,7 @@ class Reader:
             return self._byte()
         if kind == 7:
             return self._bytes(8)
-        raise NoStruct("a type that Parquet has no use for")
+        raise NoStruct("a type that Parquet does not use")
 
     def _list(self, wanted: Any, depth: int) -> list[Any]:
         head = self._byte()
@@ -108,7 +108,7 @@ class Reader:
             number |= (byte & 127) << shift
             if byte < 128:
                 return number
-        raise NoStruct("a number without an end")
+        raise NoStruct("an unterminated number")
 
 
 def _kind_of(wanted: Any) -> int:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from auditor.samples.workers import Workers
 
 GROUP_ROWS = 1 << 19
-"""Rows of a row group: fewer cost bytes, more cost memory."""
+"""Rows in a row group: fewer make the file larger, more need more memory."""
 GROUP_TAG_BYTES = 32 << 20
 """Text of the tag sets of a row group, which stands in it once."""
 ZSTD_LEVEL = 9
-"""Writing takes as long as with less; from 12 on it takes several times as long and saves nothing."""
+"""Compression level: as quick as lower levels; from 12 on writing takes several times as long for no gain."""
 
 
 def copy_points(source: PointsFile, kind: str, path: Path, workers: Workers) -> int:
@@ -41,7 +41,7 @@ def copy_points(source: PointsFile, kind: str, path: Path, workers: Workers) -> 
     ``source`` has to mask nothing; ``kind`` is what it was read as.
 
     Raises:
-        AuditError: if the copy cannot be written, or says anything else than the samples: then there is none.
+        AuditError: if the copy cannot be written, or differs from the samples; then no copy is left.
     """
     (parts,) = workers.reduce([(source, None)])
     unit_ns = max(part.report.stamp_unit_ns for part in parts)
@@ -204,9 +204,9 @@ def _check(path: Path, label: str, samples: GeneratorSamples) -> None:
         or ReadReport.of([part.report()]) != samples.read
     ):
         raise AuditError(
-            "the copy was read back, and says something else than the original: it was given up",
+            "the copy differs from the original when read back, and was discarded",
             where=label,
-            fix="this is a fault of k6-audit, or of pyarrow: report it",
+            fix="internal error of k6-audit or pyarrow: please report it",
         )
 
 

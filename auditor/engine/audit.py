@@ -165,8 +165,8 @@ def run_rule(
             rule,
             "error",
             base,
-            f"the rule itself broke: {type(error).__name__}: {error}",
-            f"report this, with {rule.path}",
+            f"internal error in the rule: {type(error).__name__}: {error}",
+            f"please report this, with {rule.path}",
             traceback=traceback.format_exc(),
         )
     findings = tuple(s for s in said if isinstance(s, Finding))

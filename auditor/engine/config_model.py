@@ -18,7 +18,9 @@ class _Strict(BaseModel):
 class Scenario(_Strict):
     """What is declared of one scenario."""
 
-    workload: Literal["open", "closed"] | None = Field(None, description="closed: one user really waits")
+    workload: Literal["open", "closed"] | None = Field(
+        None, description="closed: closed workload model, with reason"
+    )
     role: Literal["support"] | None = Field(None, description="support: seeding or probes, not measured")
     reason: str | None = None
 
@@ -52,7 +54,7 @@ class Declarations(_Strict):
 
 
 class WaiverEntry(_Strict):
-    """A decision to live with a finding: reason, owner and expiry are required."""
+    """A decision to accept a finding: reason, owner and expiry are required."""
 
     rule: str
     reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=3)]
@@ -77,10 +79,10 @@ class Config(_Strict):
     workload: Literal["open", "closed"] | None = None
     workload_reason: str | None = None
     purpose: Literal["load", "smoke", "capacity", "stress", "soak"] | None = None
-    ramp: Literal["measured"] | None = Field(None, description="The ramp itself is the test.")
+    ramp: Literal["measured"] | None = Field(None, description="measured: the ramp itself is the test.")
     ramp_reason: str | None = None
     latency_metric: str | None = None
-    generators: Annotated[int, Field(ge=1)] | None = Field(None, description="How many there were.")
+    generators: Annotated[int, Field(ge=1)] | None = Field(None, description="How many generators ran.")
     error_objective: Annotated[float, Field(ge=0, le=1)] | None = None
     fail_on: Literal["invalid", "warning"] | None = None
     select: list[str] | None = None

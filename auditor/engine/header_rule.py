@@ -71,7 +71,7 @@ def answered_in_report(linted: LintedReport, name: str) -> Findings:
     label, answers = FIELD_OF[name].label, FIELD_OF[name].answers
     where: tuple[str, ...] = ()
     if found is None:
-        said = "it is nowhere in the report"
+        said = "it is not in the report"
     else:
         where = (f"{linted.report.path}, {found.where}",)
         match found.answer:
@@ -80,7 +80,7 @@ def answered_in_report(linted: LintedReport, name: str) -> Findings:
             case "n/a" | "none" | "not-identified" if found.answer in answers:
                 return
             case "n/a" | "none" | "not-identified":
-                said = f"it says {found.raw[:80]!r}, and this field must have a number"
+                said = f"it says {found.raw[:80]!r}, where a number is needed"
             case _:
                 said = found.reason or "it has no number"
     yield Finding(

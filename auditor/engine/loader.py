@@ -35,7 +35,7 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[LoadedRule, ...]:
     for rule in rules:
         if rule.meta.id in by_id:
             raise AuditError(
-                f"rule {rule.meta.id} stands twice: {by_id[rule.meta.id].path} and {rule.path}",
+                f"rule {rule.meta.id} is defined twice: {by_id[rule.meta.id].path} and {rule.path}",
                 fix="give one of them another id",
             )
         by_id[rule.meta.id] = rule
@@ -96,7 +96,7 @@ def _rule(meta: object, check: Any, check_report: Any, doc: str, label: str, *, 
             "a rule file needs RULE and check", where=label, fix="see `k6-audit rule OL01` and rules/"
         )
     if not _ID.match(meta.id):
-        raise AuditError(f"{meta.id!r} is no rule id (two capitals, two digits)", where=label)
+        raise AuditError(f"{meta.id!r} is not a rule id (two capitals, two digits)", where=label)
     return LoadedRule(meta, check, sections(doc, label), label, own, check_report)
 
 
@@ -128,7 +128,7 @@ def _refuse_cycles(rules: Mapping[str, LoadedRule]) -> None:
         if state.get(rule_id) == 2 or rule_id not in rules:
             return
         if rule_id in path:
-            raise AuditError(f"cause links in a circle: {' -> '.join((*path, rule_id))}")
+            raise AuditError(f"causes form a cycle: {' -> '.join((*path, rule_id))}")
         for cause in rules[rule_id].meta.consequence_of:
             visit(cause, (*path, rule_id))
         state[rule_id] = 2

@@ -75,7 +75,7 @@ def _config_in(place: Path) -> Path | None:
 
 
 def choose_config(start: Path | None, config: Path | None, *, no_config: bool) -> Path | None:
-    """The config that a command reads: the one named, else the nearest to the target, else to where we stand.
+    """The config of a command: the one named, else the nearest to the target, else to the working directory.
 
     Raises:
         AuditError: if the one named does not exist.

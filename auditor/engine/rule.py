@@ -1,4 +1,4 @@
-"""What a rule is, what it may say, and what comes of it."""
+"""What a rule is, what it may yield, and its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ FAMILIES = {
     "LS": "Latency statistics",
     "SS": "Warm-up and steady state",
     "CO": "Coordinated omission, stalls, backlog",
-    "RC": "Recovery",
     "CA": "Cardinality",
     "GH": "Generator health",
     "DM": "Distributed merge",
@@ -163,7 +162,7 @@ def needed_at_signoff(what: str) -> NotApplicable:
 
 
 Said = Finding | Unknown | NotApplicable
-"""What `check` yields: findings; what cannot be known; that there is nothing to check. Nothing is a pass."""
+"""What `check` yields: findings, unknowns, or "not applicable". Yielding nothing is a pass."""
 Findings = Iterable[Said]
 Check = Callable[..., Findings]
 
@@ -198,7 +197,7 @@ class OneOfMany:
 
 @dataclass(frozen=True)
 class Waiver:
-    """A decision to live with a finding."""
+    """A decision to accept a finding."""
 
     rule: str
     reason: str
@@ -209,7 +208,7 @@ class Waiver:
 
 @dataclass(frozen=True)
 class RuleResult:
-    """What came of one rule."""
+    """The result of one rule."""
 
     rule: LoadedRule
     outcome: Outcome

@@ -18,20 +18,20 @@ def duration_s(text: str | int | float, where: str = "") -> Fraction:
     """A duration of the command line or the config: "30s", "1m30s", "500ms"; a bare 0 is 0 s.
 
     Raises:
-        AuditError: if it is none.
+        AuditError: if it is not a duration.
     """
     plain = str(text).strip()
     if plain in ("0", "0.0"):
         return Fraction(0)
     if not _DURATION.match(plain):
-        raise AuditError(f"{text!r} is no duration", where=where, fix='write it with a unit, as in "30s"')
+        raise AuditError(f"not a duration: {text!r}", where=where, fix='write it with a unit, as in "30s"')
     if len(plain) > 40:
         raise AuditError(f"{plain[:20]}… is too long for a duration", where=where)
     units = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60), "h": Fraction(3600)}
     parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", plain)
     total = sum((Fraction(n) * units[u] for n, u in parts), Fraction(0))
     if total > LONGEST_S:
-        raise AuditError(f"{text!r} is longer than any test", where=where)
+        raise AuditError(f"longer than any test: {text!r}", where=where)
     return total
 
 
@@ -39,9 +39,9 @@ def rate_per_s(text: str | int | float, where: str = "") -> Fraction:
     """A rate: 300, "300/s", "18000/m".
 
     Raises:
-        AuditError: if it is none, or not above zero.
+        AuditError: if it is not a rate above zero.
     """
     found = _RATE.match(str(text))
     if found is None or Fraction(found[1]) <= 0:
-        raise AuditError(f"{text!r} is no rate", where=where, fix='write it as 300 or "300/s"')
+        raise AuditError(f"not a rate: {text!r}", where=where, fix='write it as 300 or "300/s"')
     return Fraction(found[1]) / _PER_S[found[2] or found[3] or "s"]

@@ -97,7 +97,7 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = (), redactor: Reda
         folders = [_folder_of(target, reading.redactor.text(target.name), reading) for target in targets]
         label = ", ".join(str(t) for t in targets)
     if not any(folder.has_run for folder in folders):
-        raise AuditError("nothing here is evidence of a k6 run", where=label, fix=_EVIDENCE_FIX)
+        raise AuditError("no evidence of a k6 run was found", where=label, fix=_EVIDENCE_FIX)
     for path in hosts:
         if not path.is_file():
             raise AuditError("no such host-metrics file", where=str(path))
@@ -149,7 +149,7 @@ def _one_target(target: Path, reading: _Reading) -> tuple[list[_Folder], list[Ho
             shared += _read_host(path, label, what, "", reading)
         elif what.kind != "other":
             reading.ignored.append(
-                Ignored(label, f"{what.label} beside the generators' folders: whose it is, is unknown")
+                Ignored(label, f"{what.label} beside the generators' folders: its generator is not known")
             )
     return generators, shared
 
@@ -334,14 +334,14 @@ def _copy_of(
         if original.stat().st_size == made_of.size_bytes and FileDigest(original).hex() == made_of.sha256:
             reading.ignored.append(Ignored(label, f"a columnar copy of {original_label}"))
             return
-    raise _two_runs(originals[0][1], label, "of which neither was made of the other", path)
+    raise _two_runs(originals[0][1], label, "neither of which was made from the other", path)
 
 
 def _two_runs(label: str, other_label: str, how: str, path: Path) -> AuditError:
     return AuditError(
         f"two points files {how}: {label} and {other_label}",
         where=str(path.parent),
-        fix="keep one run in a folder; several generators want a sub-folder each",
+        fix="keep one run in a folder; put each generator in its own sub-folder",
     )
 
 
@@ -362,7 +362,7 @@ def _read_host(path: Path, label: str, what: Recognised, generator: str, reading
         elif what.kind == "host-csv":
             found = [read_host_csv(streams.text(path)[0], label)]
         else:
-            raise UnusableHost(what.reason or "no host-metrics format this version reads")
+            raise UnusableHost(what.reason or "not a host-metrics format that this version reads")
     except UnusableHost as problem:
         reading.ignored.append(Ignored(label, f"host metrics: {problem}"))
         return []
@@ -403,7 +403,7 @@ def _one_console(consoles: list[Console]) -> Console | None:
         ):
             raise AuditError(
                 f"two banners that differ: {with_banner[0].path} and {other.path}",
-                fix="keep the console of the run that is audited, and only that",
+                fix="keep only the console of the run that is audited",
             )
     chosen = with_banner or consoles
     return chosen[0] if chosen else None
@@ -420,7 +420,7 @@ def _ranked(options: list[Options]) -> tuple[Options, ...]:
         if _rank(one) == _rank(other) and one.kind != "script" and one.scenarios != other.scenarios:
             raise AuditError(
                 f"two sets of options that differ: {one.path} and {other.path}",
-                fix="keep the `k6 inspect` output or the archive of the run that is audited, and only that",
+                fix="keep only the `k6 inspect` output or the archive of the run that is audited",
             )
     return tuple(ranked)
 

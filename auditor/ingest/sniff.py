@@ -87,7 +87,7 @@ def sniff(path: Path) -> Recognised:
     if code := re.fullmatch(r"\s*(-?\d{1,3})\s*", start):
         if _CODE_NAME.search(path.name) and len(data) < 16:
             return Recognised("exit-code", _LABELS["exit-code"], document=int(code[1]))
-        return _other("a bare number, and no name that says what it is")
+        return _other("a bare number, and the file's name does not say what it is")
     return _structured(path, start) or _textual(path, start)
 
 
@@ -146,14 +146,14 @@ def _is_json(line: str) -> bool:
 def _document(path: Path) -> Recognised | None:
     text, cut = streams.text(path, MAX_DOCUMENT_BYTES)
     if cut:
-        return _other("JSON of more than 64 MB that is no points file, or a damaged stream")
+        return _other("JSON of more than 64 MB that is not a points file, or a damaged stream")
     try:
         item = json.loads(text)
     except RecursionError:
         return _other("JSON nested too deeply")
     except ValueError as error:
         if '"sysstat"' in text[:200]:
-            return _other(f"sadf -j output that is no valid JSON ({error}): record it again")
+            return _other(f"sadf -j output that is not valid JSON ({error}): record it again")
         return None
     if looks_like_sadf(item):
         return Recognised("sadf", _LABELS["sadf"], document=item)
@@ -187,7 +187,7 @@ def _textual(path: Path, start: str) -> Recognised:
         return Recognised("script", _LABELS["script"])
     if plain.lstrip().startswith("<"):
         return _other("a page or markup, not evidence of a run")
-    return _other("no known format")
+    return _other("not a known format")
 
 
 def _parquet(path: Path) -> Recognised:

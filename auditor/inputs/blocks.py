@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4 << 20
 MAX_LINE_BYTES = 64 << 20
 AHEAD = 1
-"""Blocks that may wait for a reader: it still finds them in the processor's cache."""
+"""Blocks that may wait for a reader. Few, so that they are still in the processor's cache."""
 _LINE_FEED = b"\n"
 
 
@@ -104,7 +104,7 @@ class Blocks:
         self.damage = ""
         """Why the end is missing; empty if it is whole."""
         self.sha256 = ""
-        """Of the file as it lies on disk, if all of it was read."""
+        """SHA-256 of the file as it lies on disk, if all of it was read."""
         self.read_bytes = 0
         """Bytes of the file that have been read."""
         self._ready: queue.Queue[tuple[Block, bytearray | None] | BaseException | None] = queue.Queue(AHEAD)
@@ -284,7 +284,7 @@ def _rebuilt(path: Path, made_of: dict[str, Any]) -> Blocks:
 
 
 class _Stopped(Exception):
-    """Nobody reads any more."""
+    """Stop reading: no reader is left."""
 
 
 class _Watched:

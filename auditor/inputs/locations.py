@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SCHEMES = ("file", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "http", "https", "memory")
-"""Those that only read bytes. fsspec knows more: some log in elsewhere, some run or unpack what they read."""
+"""Protocols that only read bytes. fsspec has others that log in elsewhere, or run or unpack what they read."""
 _CHAIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::")
 _WITHOUT_SLASH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _MAGIC = re.compile(r"[*?[]")
 _MAGIC_ON_THE_WEB = re.compile(r"[*[]")
-"""A question mark begins the query there."""
+"""Protocols in whose URLs a question mark begins the query."""
 
 
 def resolve(text: str) -> list[Path]:
@@ -79,7 +79,7 @@ def resolve_one(text: str) -> Path:
     found = resolve(text)
     if len(found) > 1:
         raise AuditError(
-            f"{len(found)} match, one is wanted",
+            f"{len(found)} match, where one is needed",
             where=shown(text),
             fix=f"name one, such as {found[0]}",
         )

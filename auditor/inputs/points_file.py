@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from auditor.evidence import PointsPart, Tags
 
 CHUNK_BYTES = 256 << 20
-"""Of a file, for a worker in another process: some seconds of work, so that a lost one costs little."""
+"""Bytes of a file for a worker in another process: some seconds of work, so that a lost worker costs little."""
 
 
 class PointsFile:

@@ -164,7 +164,7 @@ def _suspicious(text: str) -> bool:
 
 
 def _is_secret_name(name: str, words: set[str]) -> bool:
-    """Whether the last word of a name ("X-Amz-Signature", "apiKey") is one for a secret; "monkey" is none."""
+    """Whether the last word of a name ("X-Amz-Signature", "apiKey") is one for a secret; "monkey" is not."""
     found = _WORD.findall(name.replace("%5D", "").replace("%5d", ""))
     last = found[-1].lower() if found else ""
     return last in words or last.endswith((*_STRONG, *_KEYS)) or "".join(found[-2:]).lower() in _KEYS

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
 CONNECT_S = 5.0
 ANSWER_S = 20.0
-"""A server that says nothing for so long is not waited for."""
+"""How long to wait for a server that sends nothing."""
 LOOK_S = 60.0
 FETCH_S = 300.0
-"""What looking at a place, and fetching a part of a file, may take with all attempts of any library."""
+"""How long one look-up, or fetching one part of a file, may take, retries of the libraries included."""
 ATTEMPTS = 2
 FIRST_BYTES = 256 << 10
-"""What is fetched of a file at first, to know what it is; each time after it is four times as much, up to"""
+"""Bytes of the first range fetched, enough to recognise a file. Each later range is four times as long, up to
+`MOST_BYTES`."""
 MOST_BYTES = 8 << 20
 
 
@@ -52,7 +53,7 @@ class Remote(ProxyUPath):
 
     __slots__ = ("_known",)
     _known: Mapping[str, Any]
-    """What fsspec said of it: its type and size."""
+    """Type and size, as fsspec gave them."""
 
     @classmethod
     def at(cls, url: str) -> Remote:
@@ -151,13 +152,13 @@ class Remote(ProxyUPath):
             raise self.missing()
         if known["type"] == "file" and known.get("size") is None:
             raise AuditError(
-                "the server does not say how large it is", where=str(self), fix="fetch it and name the file"
+                "the server does not give its size", where=str(self), fix="download it and name the local file"
             )
         kind = stat.S_IFREG if known["type"] == "file" else stat.S_IFDIR
         return os.stat_result((kind | 0o444, 0, 0, 1, 0, 0, int(known.get("size") or 0), 0, 0, 0))
 
     def missing(self) -> AuditError:
-        """The error for what is not there, which says so if not even its bucket is."""
+        """The error for a missing object: no such bucket, or no such file or folder."""
         key = self._key.lstrip("/")
         if not self._on_the_web and self.protocol != "memory":
             bucket = key.partition("/")[0]
@@ -213,7 +214,7 @@ class Remote(ProxyUPath):
         """The file's bytes; ``buffering`` 0 for a raw file."""
         if mode != "rb":
             raise io.UnsupportedOperation("a URL is only read, in binary")
-        raw = _Streamed(self) if self._on_the_web else _Fetched(self)
+        raw = _SequentialBody(self) if self._on_the_web else _RangedObject(self)
         return raw if buffering == 0 else io.BufferedReader(raw, FIRST_BYTES)  # type: ignore[return-value]
 
     def read_bytes(self) -> bytes:
@@ -266,8 +267,8 @@ class _Raw(io.RawIOBase):
         raise NotImplementedError
 
 
-class _Fetched(_Raw):
-    """Of an object store, in ranges: a lost connection costs one of them, and none is held open meanwhile."""
+class _RangedObject(_Raw):
+    """An object of an object store, read in ranges: a lost connection costs one; none is kept open."""
 
     def __init__(self, place: Remote) -> None:
         super().__init__(place)
@@ -303,8 +304,9 @@ class _Fetched(_Raw):
         raise AssertionError("it returns or raises")
 
 
-class _Streamed(_Raw):
-    """Of a web server, as one answer. One that knows no ranges is asked again, and read up to the place."""
+class _SequentialBody(_Raw):
+    """An HTTP body read sequentially. Seeking backwards repeats the request with a Range header; if the server
+    ignores that, the body is read again from its start."""
 
     def __init__(self, place: Remote) -> None:
         super().__init__(place)
@@ -352,7 +354,7 @@ class _Streamed(_Raw):
 
 
 def _options(protocol: str) -> dict[str, Any]:
-    """How long is waited: by themselves the libraries wait for minutes. What fsspec is configured with wins."""
+    """Time limits for the libraries, which otherwise wait for minutes. fsspec's own configuration wins."""
     from fsspec.config import conf
 
     if protocol in ("s3", "s3a"):
@@ -382,7 +384,7 @@ def _within(fs: Any, seconds: float) -> dict[str, float]:
 
 @contextlib.contextmanager
 def _told(place: str, protocol: str) -> Iterator[None]:
-    """Whatever goes wrong, in one line. The exception itself is not passed on: it may show credentials."""
+    """Turn any exception into a one-line AuditError. The exception is not chained: it may show credentials."""
     try:
         yield
     except AuditError:
@@ -415,16 +417,20 @@ def _explained(error: BaseException, place: str, protocol: str) -> AuditError:
     if kinds & _NO_CREDENTIALS or (protocol in AZURE and "connection_string" in str(error)):
         return one_line("no credentials were found", _credentials_of(protocol))
     if "PermissionError" in kinds or status in (401, 403):
-        return AccessRefused(f"access was refused ({_said(error)})", where=place, fix=_credentials_of(protocol))
+        return AccessRefused(
+            f"access was refused ({_library_message(error)})", where=place, fix=_credentials_of(protocol)
+        )
     if kinds & _SLOW:
         return one_line("no answer in time", "check the address and the network")
     if kinds & _UNREACHABLE:
-        return one_line(f"the server cannot be reached ({_said(error)})", "check the address and the network")
+        return one_line(
+            f"the server cannot be reached ({_library_message(error)})", "check the address and the network"
+        )
     if status is not None:
         return one_line(f"the server answered with HTTP {status}", "check the address")
     if isinstance(error, FileNotFoundError):
         return one_line("no such file or folder")
-    return one_line(f"cannot be read ({_said(error)})")
+    return one_line(f"cannot be read ({_library_message(error)})")
 
 
 def _package_of(protocol: str) -> str:
@@ -439,8 +445,8 @@ def _credentials_of(protocol: str) -> str:
     if protocol in ("gs", "gcs"):
         return "set GOOGLE_APPLICATION_CREDENTIALS, or log in with gcloud"
     if protocol in AZURE:
-        return "set AZURE_STORAGE_ACCOUNT_NAME and what it is opened with"
-    return "check the address and what opens it"
+        return "set AZURE_STORAGE_ACCOUNT_NAME and its credentials"
+    return "check the address and the credentials"
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -452,13 +458,13 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    """Of HTTP, if an exception has it."""
+    """The HTTP status of an exception, if it has one."""
     found = (getattr(one, name, None) for one in _chain(error) for name in ("status", "code", "status_code"))
     return next((one for one in found if isinstance(one, int) and 400 <= one < 600), None)
 
 
-def _said(error: BaseException) -> str:
-    """The library's own words: a line of them, with secrets masked."""
+def _library_message(error: BaseException) -> str:
+    """The library's own message, on one line, with secrets masked."""
     words = re.sub(r"\b[a-z0-9+]+://[^\s\"'>)]+", lambda url: shown(url[0]), " ".join(str(error).split()))
     words = Redactor().text(words)
     return f"{type(error).__name__}: {words}"[:240] if words else type(error).__name__

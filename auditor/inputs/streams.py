@@ -14,11 +14,12 @@ GZIP_STEP_BYTES = 256 << 10
 ZSTD_STEP_BYTES = 64 << 10
 PLAIN_STEP_BYTES = 1 << 20
 OUTPUT_STEP_BYTES = 1 << 20
-"""What is yielded at once, however well the data was compressed."""
+"""The most bytes yielded at once, however well the data was compressed."""
 MAX_EXPANSION = 300
-"""k6's lines shrink 25- to 80-fold. What expands further was made to fill a disk or a memory."""
+"""A stream may expand at most this many times. k6's lines shrink 25- to 80-fold; one that expands further was
+made to fill a disk or memory."""
 EXPANSION_FREE_BYTES = 64 << 20
-"""Up to here any expansion is harmless."""
+"""Up to this size any expansion is harmless."""
 
 
 class DamagedStream(Exception):

@@ -24,22 +24,26 @@ def extract(page: str, where: str) -> dict[str, Any]:
     """The model of an earlier report.
 
     Raises:
-        AuditError: if the page holds none, or one of another version.
+        AuditError: if the page has no embedded result, or one of another version.
     """
     found = _BLOCK.search(page)
     if found is None:
-        raise AuditError("no result is inside", where=where, fix="name an HTML report that k6-audit wrote")
+        raise AuditError(
+            "no embedded k6-audit result in this page",
+            where=where,
+            fix="name an HTML report that k6-audit wrote",
+        )
     try:
         model = json.loads(found[1])
     except ValueError as error:
-        raise AuditError(f"the result inside is damaged: {error}", where=where) from error
+        raise AuditError(f"the embedded k6-audit result is damaged: {error}", where=where) from error
     version = model.get("report_version") if isinstance(model, dict) else None
     if version != REPORT_VERSION:
         raise AuditError(
-            f"the result inside has report version {version!r}, this is {REPORT_VERSION}",
+            f"the embedded k6-audit result has report version {version!r}, this is {REPORT_VERSION}",
             where=where,
             fix="use the k6-audit that wrote it, or write it again from the run",
         )
     if not isinstance(model.get("result"), dict):
-        raise AuditError("the result inside is damaged", where=where)
+        raise AuditError("the embedded k6-audit result is damaged", where=where)
     return dict(model)

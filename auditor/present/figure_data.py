@@ -77,7 +77,7 @@ def clock(facts: FactStore) -> Clock:
             ends.append(one.planned_end_ns)
     if not zeros:
         raise Unknown(
-            "nothing that was read says when an iteration ran",
+            "no file says when iterations ran",
             "keep the points: --out json=k6.json.gz",
             missing=Missing.POINTS,
         )

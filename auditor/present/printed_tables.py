@@ -225,7 +225,7 @@ def _generators(model: Mapping[str, Any]) -> PrintedTable:
     def row(r: Mapping[str, Any]) -> list[str]:
         early = r["stopped"] or "early"
         return [
-            r["generator"] or "the only one",
+            r["generator"] or "generator",
             MISSING if r["share"] is None else _percent(100 * r["share"], 2),
             *(_number(r[c]) for c in ("planned", "started", "dropped", "points", "malformed")),
             MISSING if r["exit_code"] is None else str(r["exit_code"]),
@@ -246,7 +246,7 @@ def _generators(model: Mapping[str, Any]) -> PrintedTable:
 def _hosts(model: Mapping[str, Any]) -> PrintedTable:
     def row(r: Mapping[str, Any]) -> list[str]:
         return [
-            r["generator"] or "the only one",
+            r["generator"] or "generator",
             r["host"] or "no metrics",
             _number(r["cores"]),
             *(_percent(r[c]) for c in ("cpu_mean", "cpu_max_5s", "worst_core", "memory_max", "steal_mean")),
@@ -282,7 +282,11 @@ def _thresholds(model: Mapping[str, Any]) -> PrintedTable:
         Column("Generator", code=True),
     ]
     note = "over everything that was sampled, as k6 does; a crossed threshold is a result about the system"
-    none = "The run had none." if table.get("defined") is False else "Nothing says which the run had."
+    none = (
+        "The run had none."
+        if table.get("defined") is False
+        else "It is not known which thresholds the run had."
+    )
     return _table("thresholds", "Thresholds, evaluated again", columns, table, row, note, none)
 
 

@@ -88,7 +88,7 @@ class GeneratorSamples:
 
     @property
     def coarse_ns(self) -> int:
-        """How much earlier than it was a sample may be stamped, where that is more than 10 ms; else 0."""
+        """How much too early a sample may be stamped, if that is more than 10 ms; else 0."""
         coarse = self.read.stamp_resolution_ns > FINE_STAMP_NS and self.read.points > 1
         return self.read.stamp_resolution_ns if coarse else 0
 

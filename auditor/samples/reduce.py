@@ -71,7 +71,7 @@ class Reduced:
     tables: PointTables
     kept: Mapping[str, list[Piece]]
     passed_over: frozenset[str]
-    """Metrics of which samples were not kept."""
+    """Metrics whose samples were not kept."""
     series: tuple[Ints, Ints]
     """Pairs of metric and tag set (metric << 32 | tag set), and their samples."""
     seconds: tuple[Ints, Ints, Ints]
@@ -138,7 +138,7 @@ class SampleReducer:
             self._kept.setdefault(self._tables.metrics[index], []).append(piece)
             size_bytes += piece.size_bytes
             start = end
-        if not self._spill.take(size_bytes):
+        if not self._spill.reserve(size_bytes):
             self._move_out()
 
     def _add_one_metric(self, batch: MetricBatch) -> None:
@@ -157,7 +157,7 @@ class SampleReducer:
         if self._keeps(name):
             piece = Piece(batch.time_ns, _once(batch.value), alike.narrow)
             self._kept.setdefault(name, []).append(piece)
-            if not self._spill.take(piece.size_bytes):
+            if not self._spill.reserve(piece.size_bytes):
                 self._move_out()
 
     def _narrow(self, tagset: npt.NDArray[np.int32]) -> npt.NDArray[np.uint16] | npt.NDArray[np.int32]:
@@ -173,7 +173,7 @@ class SampleReducer:
         return False
 
     def _move_out(self) -> None:
-        """What is kept in memory, to files."""
+        """Move what is kept in memory to files."""
         for pieces in self._kept.values():
             in_memory = [piece for piece in pieces if not isinstance(piece.time_ns, np.memmap)]
             if not in_memory:

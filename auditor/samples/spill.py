@@ -1,7 +1,7 @@
 """Where kept samples lie: in memory up to a limit, beyond it in temporary files that are mapped into memory.
 
-Percentiles are exact, so every sample of some metrics is needed until the end: a sketch would be smaller and
-wrong.
+Percentiles are exact, so every sample of some metrics is needed until the end; a sketch would be smaller but
+inexact.
 The files have no name: they vanish with the process, however it ends.
 """
 
@@ -32,8 +32,8 @@ class Spill:
         self._used = 0
         self._lock = threading.Lock()
 
-    def take(self, size_bytes: int) -> bool:
-        """Count memory as used; False if that is more than there may be (it is counted all the same)."""
+    def reserve(self, size_bytes: int) -> bool:
+        """Reserve memory; return False if the limit is now exceeded (the reservation stands)."""
         with self._lock:
             self._used += size_bytes
             return self.limit_bytes is None or self._used <= self.limit_bytes
@@ -43,7 +43,8 @@ class Spill:
             self._used -= size_bytes
 
     def drop(self, *arrays: Array) -> None:
-        """These are not used any more. A single value is too small to count, and may be shared."""
+        """Release the reservation of arrays that are no longer used. Single values are not counted: they may be
+        shared."""
         self.give_back(sum(a.nbytes for a in arrays if len(a) > 1 and not isinstance(a, np.memmap)))
 
     def joined(self, parts: Sequence[Array], dtype: Any) -> Array:
@@ -66,7 +67,7 @@ class Spill:
             AuditError: if it has to be in a file and there is no room on the disk.
         """
         size_bytes = n * np.dtype(dtype).itemsize
-        if self.take(size_bytes) or not n:
+        if self.reserve(size_bytes) or not n:
             return np.empty(n, dtype)
         self.give_back(size_bytes)
         return self._mapped(n, dtype)

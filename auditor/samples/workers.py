@@ -17,9 +17,9 @@ from auditor.samples.spill import Spill
 CONNECT_S = 10.0
 """How long a cluster may take to answer, and to have a first worker."""
 ALONE_S = 30.0
-"""How long it may be without any worker once it has begun."""
+"""How long a cluster may be without any worker once it has begun."""
 RETRIES = 3
-"""Of a part that failed where it was read; one whose worker died is sent to another in any case."""
+"""Retries of a part whose reading failed. A part whose worker died is always sent to another."""
 
 Wanted = tuple[PointsSource, Keep]
 """A points file, and the metrics whose samples are kept."""
@@ -38,7 +38,7 @@ class Workers(ABC):
 
     @abstractmethod
     def position(self) -> Position:
-        """How far all of it has come; may be asked from another thread."""
+        """Progress of all files; safe to call from another thread."""
 
 
 class Threads(Workers):

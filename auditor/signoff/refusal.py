@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why nothing is signed."""
+    """Why the sign-off is refused."""
 
     exit_code: CommandExit
     headline: str
@@ -25,7 +25,7 @@ class Refusal:
 
 
 def refusal(audit: Audit, report: ReportAudit | None) -> Refusal | None:
-    """None if the run, and the report if there is one, may be signed off."""
+    """The refusal, or None if the run, and the report if there is one, may be signed off."""
     if audit.verdict == "INVALID":
         return Refusal(CommandExit.INVALID, "the run is INVALID", _reasons(audit.failed("invalid")))
     if audit.verdict == "NOT PROVEN":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
-UNSIGNED = "unsigned: the statement holds digests, and no signature"
+UNSIGNED = "unsigned: the statement holds digests, but no signature"
 
 
 @dataclass(frozen=True)

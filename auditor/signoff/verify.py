@@ -25,7 +25,7 @@ class Difference:
 
 
 class NoStatement(Exception):
-    """The file is no sign-off, or not one of this form."""
+    """The file is not a sign-off, or not one of this form."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def read(data: bytes) -> Read:
     """Read a statement.
 
     Raises:
-        NoStatement: if it is none.
+        NoStatement: if it is not a sign-off.
     """
     try:
         text = data.decode("utf-8")
@@ -60,7 +60,7 @@ def read(data: bytes) -> Read:
     if not isinstance(predicate, dict) or found.get("_type") != STATEMENT_TYPE:
         raise NoStatement("not an in-toto Statement v1")
     if found.get("predicateType") != PREDICATE_TYPE:
-        raise NoStatement("its predicate is no test result")
+        raise NoStatement("its predicate is not a test result")
     options = predicate.get("options")
     if not isinstance(options, dict):
         raise NoStatement("it has no options to recompute with")
@@ -93,7 +93,7 @@ def _subjects(statement: Mapping[str, Any], role: str) -> dict[str, str]:
 
 
 def inputs_now(signed: Mapping[str, str], now: Mapping[str, str], kind: str = "input") -> list[Difference]:
-    """What is missing, changed, or there in addition."""
+    """What is missing, changed or added."""
     found = [
         Difference(
             f"{kind} {name}",
@@ -174,7 +174,7 @@ def members(statement: Mapping[str, Any], now: Mapping[str, Any]) -> list[Differ
         ]
     entries = before.get("configuration")
     if not isinstance(entries, list) or len(entries) != len(after["configuration"]):
-        found.append(Difference("policy", "other entries than were written"))
+        found.append(Difference("policy", "the entries differ from those written"))
     for name in dict.fromkeys((*after, *before)):
         if name in ("configuration", "statementDigest", "tool", "semanticsVersion"):
             continue

@@ -3,11 +3,11 @@ What it checks
     Which tag makes most of the time series, where there are too many of them or too many names.
 
 Why it matters
-    Knowing the tag is knowing the line of the script to change.
+    The tag shows which line of the script to change.
 
 How it is computed
     Distinct values of every tag per generator; the tag with the most of them is named. `url` follows `name`
-    and is named only if it has more values. Said only beyond the limits of CA01 or CA02.
+    and is named only if it has more values. Reported only beyond the limits of CA01 or CA02.
 
 How to fix it
     Change or drop that tag: group the URLs if it is `name` or `url`, and keep ids of users, sessions or
@@ -22,7 +22,7 @@ from auditor.api import Cardinality, Finding, Findings, Limits, Rule, Samples, S
 RULE = Rule(
     id="CA03",
     slug="offending-tag",
-    title="The tag that makes most time series",
+    title="The tag with the most values",
     severity="info",
     since="0.1",
     uses=("CA01.series", "CA02.names"),

@@ -9,15 +9,15 @@ Why it matters
 How it is computed
     Distinct values of the tag `name` per generator: more than 500, or more than half of them with a path
     segment or query value that is a number, a hex id of eight or more digits, or a UUID. The port and
-    segments such as `v1` are no ids.
+    segments such as `v1` are not ids.
 
 How to fix it
     Name requests by their route: http.get(http.url`https://shop/items/${id}`) or
     http.get(url, { tags: { name: "GET /items/:id" } }).
 
 When it is wrong
-    A finite catalogue of fixed URLs with numbers in them is no growth: the names are then what was meant. A
-    test that always calls the same one URL with an id is told as well; name it, or live with the warning.
+    A finite catalogue of fixed URLs with numbers in them does not grow: the names are then correct. A test
+    that always calls one URL with an id is reported as well; give it a name, or accept the warning.
 """
 
 from auditor.api import Cardinality, Finding, Findings, Limit, Limits, Rule, Samples, Scope, count

@@ -48,11 +48,11 @@ from auditor.api import (
 RULE = Rule(
     id="DM06",
     slug="duplicate-runs",
-    title="Data is counted twice, or of two runs",
+    title="Data is counted twice, or comes from two runs",
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("equal", 0.5, "share of the iterations", "own: by chance it is none"),
+        Limit("equal", 0.5, "share of the iterations", "own: none coincide by chance"),
         Limit("run_ids", 1, "values of a run's tag", "own: a run has one id"),
         Limit("late", 0.01, "share of the starts", "own"),
         Limit("after_end", 2, "s", "own: more than any lag at the end of a schedule"),
@@ -91,7 +91,7 @@ def check(
         if share > limits["equal"]:
             yield Finding(
                 message=f"{share:.1%} of the iterations of {first} and {second} ended at the same "
-                "nanosecond: it is "
+                "nanosecond: "
                 "the same data",
                 fix=CAUSE,
                 observed=percent(share),
@@ -158,7 +158,7 @@ def run_ids(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Findin
         if len(found) > limits["run_ids"]:
             some = ", ".join(repr(value) for value in sorted(found)[:3])
             yield Finding(
-                message=f"tag {tag!r} names {len(found)} runs in one file ({some}): they are not one run",
+                message=f"tag {tag!r} names {len(found)} runs in one file ({some}): not one run",
                 fix="write every run to a file of its own (k6 appends nothing by itself) and audit each",
                 observed=count(len(found), "runs"),
                 limit=count(limits["run_ids"], "run"),

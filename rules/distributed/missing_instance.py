@@ -12,11 +12,11 @@ How it is computed
 
 How to fix it
     Add the missing instance's folder (its points, banner and host metrics) and audit again; if its evidence
-    is lost, the run is lost.
+    is lost, run the test again.
 
 When it is wrong
-    Parts of different size do not say how many instances there were; whether they make the whole is DM02's
-    question.
+    Parts of different size do not say how many instances there were; DM02 checks whether
+    they make the whole.
 """
 
 from fractions import Fraction
@@ -41,7 +41,7 @@ RULE = Rule(
     title="The evidence of an instance is missing",
     severity="invalid",
     since="0.1",
-    limits=(Limit("missing", 0, "instances", "own: the figures must be of the whole load"),),
+    limits=(Limit("missing", 0, "instances", "own: figures must cover the whole load"),),
     references=("semantics §9",),
 )
 
@@ -56,7 +56,7 @@ def check(evidence: Evidence, plan: Plan, declared: Declared, limits: Limits) ->
     elif any(s.segment is None and s.percent is None for s in shares):
         if found > 1:
             yield Unknown(
-                "nothing says how many instances the run had",
+                "the number of instances of the run is not known",
                 f"declare it in k6-audit.toml (generators = {found}), or keep every instance's banner",
                 needs="add",
             )

@@ -55,11 +55,11 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
     untold = [s.generator for s in shares if s.segment is None and s.percent is None]
     whole = percent(1.0)
     if untold and n == 1:
-        yield NotApplicable("one generator, and nothing says that it ran only a part")
+        yield NotApplicable("one generator, with no sign that it ran only a part")
         return
     if untold:
         yield Unknown(
-            f"nothing says which part of the plan {', '.join(untold)} ran",
+            f"which part of the plan {', '.join(untold)} ran is not known",
             "keep the console of every instance (its banner prints the part), or `k6 archive`'s options",
             needs="add",
         )

@@ -43,9 +43,9 @@ RULE = Rule(
     raises=True,
     since="0.1",
     limits=(
-        Limit("skew", 1, "s", "own: a second of the plan"),
+        Limit("skew", 1, "s", "own: one second of the schedule"),
         Limit("share", 0.01, "share of the window", "own"),
-        Limit("grave_share", 0.05, "share of the window", "own: the sum is no longer the plan"),
+        Limit("grave_share", 0.05, "share of the window", "own: the sum no longer fits the plan"),
     ),
     references=("semantics §9",),
 )

@@ -14,8 +14,8 @@ How it is computed
 
 How to fix it
     Ports: reuse connections, widen net.ipv4.ip_local_port_range, or use more source addresses. Descriptors:
-    raise `ulimit -n`. DNS: cache it (the option dns) or name the address in `hosts`. Refused or reset: see
-    whether the system or something in between closed the door.
+    raise `ulimit -n`. DNS: cache it (the option dns) or name the address in `hosts`. Refused or reset: check
+    which side closes connections: the system, a proxy or the generator.
 
 When it is wrong
     If the connection errors are what the test is about (a failover, a full accept queue): waive it with that
@@ -44,7 +44,7 @@ RULE = Rule(
     title="Requests failed at the generator",
     severity="invalid",
     since="0.1",
-    limits=(Limit("share", 0.001, "share of the requests", "own: what p99.9 can bear"),),
+    limits=(Limit("share", 0.001, "share of the requests", "own: beyond it p99.9 is not identified"),),
     references=("grafana/k6#826", "grafana/k6#1495"),
 )
 
@@ -71,11 +71,11 @@ def check(errors: Errors, evidence: Evidence, samples: Samples, limits: Limits) 
         yield Finding(
             message=f"{number:,} of {errors.requests:,} requests {what}{_texts(errors, soft=not is_invalid)}",
             fix=(
-                f"at most {int(most):,} may fail so: give the generator ports, file descriptors and name "
-                "resolution enough for this rate, and run again"
+                f"at most {int(most):,} may fail this way: give the generator enough ports, file descriptors "
+                "and DNS capacity for this rate, and run again"
                 if is_invalid
-                else f"beyond {int(most):,} see whether the system, a proxy or the generator closed the "
-                "connections"
+                else f"more than {int(most):,} refused or reset: check which side closes connections (system, "
+                "proxy or generator)"
             ),
             observed=percent(share)
             if errors.requests

@@ -1,12 +1,12 @@
 """
 What it checks
-    Whether so many requests failed that a required percentile cannot be known, or more than the declared error
-    objective allows.
+    Whether so many requests failed that a required percentile is not identified, or more than the declared
+    error objective (SLO) allows.
 
 Why it matters
-    A failed request has no latency: an error that is returned in 2 ms is not a fast answer. Left in the trend,
-    errors make the system look faster the more of it breaks; left out, the percentile describes the successes
-    only and nobody says so.
+    A failed request has no latency: an error returned in 2 ms is not a fast answer. Counted in the trend,
+    errors make a failing system look faster. Left out, the percentile describes only the successes, and the
+    report rarely says so.
 
 How it is computed
     Failed requests (HTTP: http_req_failed 1, expected_response "false", or status 0, which is no answer
@@ -57,7 +57,7 @@ from auditor.api import (
 RULE = Rule(
     id="ER03",
     slug="failure-share",
-    title="Failures make percentiles unknowable",
+    title="Failed requests leave percentiles not identified",
     severity="invalid",
     since="0.1",
     references=("semantics §4",),
@@ -106,7 +106,7 @@ def check(
                 f"{failed:,} of {pooled.sent:,} requests failed ({failed / pooled.sent * 100:.2f} %); the "
                 f"declared objective allows {objective * 100:g} %{causes}"
             ),
-            fix=f"at most {most:,} of as many requests may fail: fix their cause and run again",
+            fix=f"at most {most:,} of that many requests may fail: fix the cause and run again",
             observed=percent(failed / pooled.sent),
             limit=percent(objective),
             evidence=files,
@@ -177,7 +177,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
     return Finding(
         message=(
             f"{f'{scenario}: ' if scenario else ''}{failed:,} of {n:,} {kind} requests failed "
-            f"({failed / n * 100:.2f} %{more}): {_listed(void)} cannot be known{causes}"
+            f"({failed / n * 100:.2f} %{more}): {_listed(void)} {_are(void)} not identified{causes}"
         ),
         fix=(
             f"for {LABEL_OF[target]} at most {most:,} of {n:,} may be without "
@@ -201,6 +201,10 @@ def _causes(errors: Errors | None) -> str:
         what = what or cause.error or (f"error code {cause.error_code}" if cause.error_code else "no status")
         words.append(f"{cause.count:,} × {what}{f' ({cause.name})' if cause.name else ''}")
     return f"; most often {', '.join(words)}"
+
+
+def _are(labels: list[str]) -> str:
+    return "is" if len(labels) == 1 else "are"
 
 
 def _listed(labels: list[str]) -> str:

@@ -3,7 +3,7 @@ What it checks
     Whether a summary's rates are what their own counts say: value = samples that are not zero ÷ all.
 
 Why it matters
-    In `http_req_failed`, "passes" counts FAILED requests. Who reads it as successes reports 100 % errors for a
+    In `http_req_failed`, "passes" counts FAILED requests. Reading it as successes reports 100 % errors for a
     clean run, or a clean run for 100 % errors.
 
 How it is computed
@@ -27,7 +27,7 @@ RULE = Rule(
     title="A rate of the summary is inverted",
     severity="invalid",
     since="0.1",
-    limits=(Limit("difference", 0.001, "share", "the rounding of a printed percentage"),),
+    limits=(Limit("difference", 0.001, "share", "rounding of a printed percentage"),),
     references=("semantics §11", "grafana/k6#2386", "grafana/k6#2306"),
 )
 

@@ -18,7 +18,8 @@ How to fix it
 
 When it is wrong
     Without a log, a script that throws before its first request in a few iterations, or makes a varying number
-    of requests on purpose, cannot be told from the numbers: keep the log. Crossed thresholds and aborted tests
+    of requests on purpose, cannot be detected from the counts: keep the log.
+    Crossed thresholds and aborted tests
     are written as errors too and are not counted.
 """
 
@@ -48,7 +49,7 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("exceptions", 0.001, "exceptions per iteration", "own: what p99.9 can bear"),
+        Limit("exceptions", 0.001, "exceptions per iteration", "own: beyond it p99.9 is not identified"),
         Limit("whole_number", 0.001, "share of the nearest whole number", "own: without a log"),
     ),
     references=("grafana/k6#6480",),
@@ -82,12 +83,12 @@ def _from_log(generator: GeneratorEvidence, accounting: Accounting, limits: Limi
     where = f" on {generator.name}" if generator.name else ""
     yield Finding(
         message=(
-            f"the script threw {thrown:,} exceptions in {iterations:,} iterations{where}: what follows the "
-            "throw was not run, and k6 counts the iteration as completed all the same"
+            f"the script threw {thrown:,} exceptions in {iterations:,} iterations{where}: the rest of "
+            "those iterations did not run, and k6 still counts them as completed"
         ),
         fix=(
             f"read the first stack trace in {', '.join(generator.log.paths)} and fix that line; at most "
-            f"{int(most):,} may be thrown in as many iterations"
+            f"{int(most):,} may be thrown in that many iterations"
         ),
         observed=percent(thrown / iterations if iterations else 1.0),
         limit=percent(limits["exceptions"]),

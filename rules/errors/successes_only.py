@@ -4,7 +4,7 @@ What it checks
     failed.
 
 Why it matters
-    A request that failed answered nobody. Leaving it out makes the percentiles those of the lucky; k6 prints
+    A failed request has no answer. Without them the percentiles describe only the successes. k6 prints
     such a row (`expected_response:true`) just below the other, and it always looks better or no worse.
 
 How it is computed
@@ -17,7 +17,7 @@ How to fix it
     beside them, with the number of failures.
 
 When it is wrong
-    If the label stands in words that are not looked for.
+    If the label uses other words than those looked for.
 """
 
 from auditor.api import (
@@ -34,9 +34,9 @@ from auditor.api import (
 RULE = Rule(
     id="ER01",
     slug="successes-only",
-    title="Percentiles are of the successful requests only, and do not say so",
+    title="Percentiles cover only successful requests, without saying so",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     uses=("HD13.relative",),
     references=("semantics §4", "k6 expected_response"),
 )
@@ -52,7 +52,7 @@ def check_report(linted: LintedReport, limits: Limits) -> Findings:
         linted.run is not None and _equal_successes(linted, linted.run, limits["HD13.relative"])
     )
     if not failures:
-        yield NotApplicable("no failures are known of")
+        yield NotApplicable("no failures are known")
     elif of_successes and "successful" not in report.populations:
         yield Finding(
             message=f"requests failed ({failures:g}), and the percentiles are of the successful ones only; the "

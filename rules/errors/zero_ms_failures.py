@@ -1,6 +1,6 @@
 """
 What it checks
-    Whether requests that were never sent stand in k6's latency trend with 0 ms.
+    Whether requests that were never sent count in k6's latency trend as 0 ms.
 
 Why it matters
     A refused connection, a failed look-up and some timeouts are recorded with http_req_duration = 0. k6's own
@@ -36,7 +36,7 @@ from auditor.api import (
 RULE = Rule(
     id="ER04",
     slug="zero-ms-failures",
-    title="Failures of 0 ms stand in k6's latency",
+    title="Failures count as 0 ms in k6's latency",
     severity="warning",
     since="0.1",
     limits=(Limit("zero_ms", 0, "requests", "k6's tracer leaves 0 where nothing was sent"),),
@@ -56,12 +56,12 @@ def check(errors: Errors, counted: CountSources, limits: Limits) -> Findings:
         for name, (pulled, without) in errors.pulled.items()
         if pulled != without
     ]
-    effect = f"; they pull {' and '.join(pulls)}" if pulls else ""
+    effect = f"; they move {' and '.join(pulls)}" if pulls else ""
     yield Finding(
         message=(
             f"{errors.zero_ms:,} of {errors.requests:,} requests "
-            f"({errors.zero_ms / errors.requests * 100:.2f} %) were never sent and stand in k6's "
-            f"http_req_duration with 0 ms{effect}"
+            f"({errors.zero_ms / errors.requests * 100:.2f} %) were never sent and count in k6's "
+            f"http_req_duration as 0 ms{effect}"
         ),
         fix=(
             "quote no percentile of k6's own summary from this run; fix the failures, and put thresholds on "

@@ -5,11 +5,11 @@ What it checks
 Why it matters
     k6 stamps the end of an iteration; its start is that minus its duration. If the stamp is cut to a whole
     second (k6's CSV output does so unless it is told otherwise), starts are known to a second only: a stage,
-    a 10 s window, a stall of the system or a late schedule cannot be told from rounding.
+    a 10 s window, a stall of the system or a late schedule cannot be distinguished from rounding.
 
 How it is computed
     The largest power of ten that divides every stamp of a points file, or the unit that the file's time
-    format has, if that is coarser. Above 10 ms the question stays open, and so it does in all rules that
+    format has, if that is coarser. Above 10 ms the rule is unknown, and so are all rules that
     place starts (OL02 with several stages or a warm-up, OL03, CO02). Counts over the whole run are not
     touched. It never fails: coarse stamps show nothing wrong about the run.
 

@@ -14,7 +14,7 @@ How it is computed
 
 How to fix it
     Let k6 end by itself (no SIGKILL, no full disk, a job limit above the test's length with gracefulStop)
-    and copy the points file after it has ended. Then run again: what is missing cannot be had back.
+    and copy the points file after it has ended. Then run again: missing samples cannot be recovered.
 
 When it is wrong
     Executors that are bounded by iterations have no planned end, so a cut at the end of a line is not seen
@@ -46,7 +46,7 @@ RULE = Rule(
     title="The evidence is cut off",
     severity="invalid",
     since="0.1",
-    limits=(Limit("missing", 2, "s", "own: twice the second in which k6 always writes something"),),
+    limits=(Limit("missing", 2, "s", "own: two seconds; k6 writes samples every second"),),
     references=("semantics §1", "semantics §3"),
     consequence_of=("EV12",),
     waivable=False,
@@ -64,8 +64,8 @@ def check(
         own = samples.by_generator.get(name)
         if own is None:
             yield Finding(
-                message=f"{name} left no points file; other generators did",
-                fix=f"add the points file of {name}; without it nothing is known of its part of the load",
+                message=f"{name} has no points file; other generators have one",
+                fix=f"add the points file of {name}; without it its part of the load is unknown",
                 observed=count(0, "points files"),
                 limit=count(1, "points file"),
                 scope=scope,
@@ -110,7 +110,7 @@ def check(
             )
         elif not any(key.generator == name for key in plan.keys):
             yield Unknown(
-                f"nothing says when the run of {own.path} was to end",
+                f"the planned end of the run in {own.path} is not known",
                 "keep k6's standard output (the banner prints the length) beside the points",
                 missing=Missing.OPTIONS,
             )

@@ -4,7 +4,7 @@ What it checks
 
 Why it matters
     A killed or aborted run leaves files that look like those of a finished one. An exit code that
-    contradicts the points says that they are not of the same run.
+    contradicts the points shows that they are not of the same run.
 
 How it is computed
     Per generator with a kept exit code. 0 and 99 are ends of a finished run. Every other code: the run did
@@ -123,7 +123,7 @@ def of_zero(
         return
     yield _finding(
         generator,
-        f"exit code 0, but {words}: code and points are not of one run",
+        f"exit code 0, but {words}: exit code and points are not of one run",
         "keep the exit code and the points of one and the same run",
         "99",
     )

@@ -7,17 +7,18 @@ Why it matters
     percentiles without leaving a trace in them.
 
 How it is computed
-    Malformed lines; values that are no finite number; and incomplete sets. k6 writes every HTTP request as
+    Malformed lines; values that are not finite numbers; and incomplete sets. k6 writes every HTTP request as
     the same eight samples with one tag set (and http_req_failed where the request has expected_response),
     every iteration as one `iterations` and one `iteration_duration` (those of setup() and teardown() left
     out), and `data_sent` with `data_received`. So these counts are equal, tag set by tag set; what is short
     of the largest of them is missing. A warning above 0, invalid above 0.01 % of the lines, requests or
     iterations. Metrics that are wholly absent are a choice, not a loss. A file that ends early may have one
-    incomplete set at its end; that is EV01's business.
+    incomplete set at its end; EV01 covers that.
 
 How to fix it
     Use the points file as k6 wrote it, without jq, grep, sampling or a log shipper in between, and with disk
-    space to the end. `--out json=k6.json.gz` writes one sample a line; pretty-printed JSON is none.
+    space to the end. `--out json=k6.json.gz` writes one sample a line;
+    pretty-printed JSON cannot be read.
 
 When it is wrong
     An extension that writes k6's own metric names by itself can break the sets.
@@ -50,7 +51,7 @@ RULE = Rule(
     since="0.1",
     limits=(
         Limit("lost", 0, "samples", "own: k6 loses none"),
-        Limit("grave_share", 0.0001, "share of lines or requests", "own: p99.9 stands on one in a thousand"),
+        Limit("grave_share", 0.0001, "share of lines or requests", "own: a tenth of what p99.9 depends on"),
     ),
     references=("grafana/k6#2988",),
 )
@@ -82,8 +83,8 @@ def unreadable(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Fin
         )
     if read.dropped_values > limits["lost"]:
         yield Finding(
-            message=f"{read.dropped_values:,} samples of {own.path} have a value that is no finite "
-            "number; they are in "
+            message=f"{read.dropped_values:,} samples of {own.path} have a value that is not a "
+            "finite number; they are in "
             "no figure",
             fix="find the metric that the script adds NaN or Infinity to; k6 0.38 to 1.8 writes such values",
             observed=count(read.dropped_values, "samples"),

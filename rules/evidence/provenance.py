@@ -25,10 +25,10 @@ from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_s
 RULE = Rule(
     id="EV09",
     slug="provenance",
-    title="Nothing says which commit and which k6 ran",
+    title="The commit or the k6 version is not declared",
     severity="warning",
     raises=True,
-    since="0.2",
+    since="0.1",
     references=("sign-off",),
 )
 

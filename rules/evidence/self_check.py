@@ -1,10 +1,10 @@
 """
 What it checks
-    Whether the audit itself was whole: no rule broke, and no rule that can make a run invalid was left out.
+    Whether the audit was complete: no rule raised an error, and no rule that can make a run invalid was
+    left out.
 
 Why it matters
-    A check that did not run has found nothing wrong, and that looks like a pass. A guard that fails open is
-    worse than none.
+    A check that did not run finds nothing wrong, and that would look like a pass.
 
 How it is computed
     After all other rules: rules that raised an error, rules of base severity "invalid" that were deselected,
@@ -12,7 +12,7 @@ How it is computed
     about the run.
 
 How to fix it
-    Run the audit with all rules. If one broke, report it with the file that broke it.
+    Run the audit with all rules. If one raised an error, report it with the file that caused it.
 
 When it is wrong
     Never: an audit of a selection of rules is a look at the run, not a verdict.
@@ -23,7 +23,7 @@ from auditor.api import Findings, Limit, Limits, Rule, SelfCheck, Unknown
 RULE = Rule(
     id="EV13",
     slug="self-check",
-    title="The audit itself is not whole",
+    title="The audit is incomplete",
     severity="invalid",
     since="0.1",
     limits=(Limit("least_ran", 1, "rules", "own: an audit without rules proves nothing"),),
@@ -36,8 +36,8 @@ NAMED = 8
 def check(audit: SelfCheck, limits: Limits) -> Findings:
     if audit.errors:
         yield Unknown(
-            f"{listed(audit.errors)} broke and judged nothing",
-            "report it with the traceback (--debug) and the file that broke it; until then nothing is proven",
+            f"{listed(audit.errors)} raised an error and judged nothing",
+            "internal error: report it with the traceback (--debug) and the file that caused it",
             needs="add",
         )
     if audit.ran < limits["least_ran"]:

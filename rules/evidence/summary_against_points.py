@@ -44,7 +44,7 @@ RULE = Rule(
     since="0.1",
     limits=(
         Limit("count", 0.001, "share of the count, at least 1", "counts of one run are equal (semantics §8)"),
-        Limit("figure", 0.01, "share of the figure", "MLPerf's 1 %"),
+        Limit("figure", 0.01, "share of the figure", "MLPerf: figures agree within 1 %"),
     ),
     references=("semantics §8",),
     consequence_of=("EV01", "EV02", "DM06"),
@@ -68,14 +68,14 @@ def check(evidence: Evidence, samples: Samples, limits: Limits) -> Findings:
                     continue
                 yield Finding(
                     message=f"{what}: {summary.path} has {there:,.6g} {unit}, the points give {here:,.6g}",
-                    fix="keep together the summary and the points of one run, whole",
+                    fix="keep the complete summary and points of one run together",
                     observed=Quantity(there, unit, f"{there:,.6g} {unit}"),
                     limit=Quantity(here, unit, f"{here:,.6g} {unit} ± {allowed:,.3g}"),
                     evidence=(summary.path, own.path),
                     scope=Scope(generator=generator.name, name=what),
                 )
     if not compared:
-        yield NotApplicable("no summary stands beside whole points")
+        yield NotApplicable("there is no summary beside complete points")
 
 
 def _pairs(own: GeneratorSamples, summary: Summary) -> list[tuple[str, float, float, str]]:

@@ -1,10 +1,10 @@
 """
 What it checks
-    Whether a summary's word on its thresholds agrees with its own figures.
+    Whether the threshold states in a summary agree with its own figures.
 
 Why it matters
     The legacy export writes `true` for a threshold that was CROSSED, handleSummary writes `ok: true` for one
-    that passed. A tool between k6 and this file that takes one for the other turns every result upside down.
+    that passed. A tool between k6 and this file that confuses them inverts every result.
 
 How it is computed
     Every threshold whose statistic the summary shows is evaluated on that figure and compared with the

@@ -72,8 +72,7 @@ def check(used: VuTime, plan: Plan, counted: CountSources, limits: Limits) -> Fi
             message=message,
             fix="audit the points with the banner and options of their own run"
             if is_invalid
-            else "nothing, if the script sends requests in parallel; else look for samples that are "
-            "there twice",
+            else "nothing to do if the script sends requests in parallel; else look for duplicate samples",
             observed=Quantity(busy, "VUs", f"{busy:,.2f} VUs"),
             limit=Quantity(most, "VUs", f"{most:,.2f} VUs"),
             evidence=counted.file(key.generator),

@@ -57,7 +57,7 @@ from auditor.api import (
 RULE = Rule(
     id="EV03",
     slug="what-ran",
-    title="What ran is not what the files say",
+    title="What ran differs from what the files say",
     severity="warning",
     raises=True,
     since="0.1",
@@ -129,8 +129,7 @@ def against_banner(generator: GeneratorEvidence, plan: Plan) -> Iterator[Finding
     if overridden and not found and not confirmed and generator.log is not None:
         yield Finding(
             message=f"k6 replaced the script's scenarios by options from outside: {overridden}",
-            fix="put the options into the script; keep the banner and `k6 inspect` so that what ran can "
-            "be told",
+            fix="put the options into the script; keep the banner and `k6 inspect` so that what ran is known",
             observed=Quantity(None, "", "options from outside"),
             limit=Quantity(None, "", "the script's scenarios"),
             evidence=generator.log.paths,

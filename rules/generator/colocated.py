@@ -3,8 +3,8 @@ What it checks
     Whether a generator shared its machine with the system under test.
 
 Why it matters
-    On one machine the two take CPU from each other, and the network between them is no network. Each is then
-    slower, or faster, than it will ever be apart.
+    On one machine the two take CPU from each other, and there is no network between them. The latency then says
+    nothing about the system in production.
 
 How it is computed
     `colocated` under `[declarations]` in k6-audit.toml: false passes, true is a warning. Undeclared it fails
@@ -14,7 +14,7 @@ How to fix it
     Run the generators on machines of their own; declare `colocated = false`.
 
 When it is wrong
-    It believes what is declared. For a smoke test on one laptop the warning is all there is to say.
+    It believes what is declared. For a smoke test on one laptop the warning is enough.
 """
 
 from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_signoff
@@ -22,10 +22,10 @@ from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_s
 RULE = Rule(
     id="GH10",
     slug="colocated",
-    title="A generator shared its machine with the system, or nothing says that none did",
+    title="A generator shared its machine with the system, or this is not declared",
     severity="warning",
     raises=True,
-    since="0.2",
+    since="0.1",
     references=("sign-off",),
 )
 
@@ -34,11 +34,11 @@ def check(declared: Declared) -> Findings:
     if declared.colocated is False:
         return
     if declared.colocated is None and not declared.signing:
-        yield needed_at_signoff("declare whether a generator stood beside the system (colocated)")
+        yield needed_at_signoff("declare whether a generator shared its machine (colocated)")
         return
     undeclared = declared.colocated is None
     yield Finding(
-        message="nothing says whether a generator shared a machine with the system"
+        message="it is not declared whether a generator shared a machine with the system"
         if undeclared
         else "a generator shared its machine with the system",
         fix="run the generators on machines of their own; declare colocated = false under [declarations]",

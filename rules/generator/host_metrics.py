@@ -3,8 +3,8 @@ What it checks
     Whether every generator has metrics of its own host that cover the measurement window.
 
 Why it matters
-    A saturated generator starts late and measures its own waiting as latency. Without its CPU nobody can
-    tell a slow system from a slow generator, so nothing is proven.
+    A saturated generator starts late and measures its own waiting as latency. Without its CPU a slow
+    system cannot be told from a slow generator, so nothing is proven.
 
 How it is computed
     Host stamps are interval ends. Coverage = the part of the window inside the union of (stamp − interval,
@@ -30,7 +30,7 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("uncovered", 0, "generators", "own: one generator in the dark is enough"),
+        Limit("uncovered", 0, "generators", "own: every generator needs host metrics"),
         Limit("coverage", 0.95, "share of the window", "own: what is not seen is at most one part in twenty"),
         Limit("step", 10, "s between samples", "own: a longer mean hides what happens within it"),
     ),
@@ -44,7 +44,7 @@ def check(load: GeneratorHosts, limits: Limits) -> Findings:
         return
     reasons = "; ".join(f"{name}: {why}" if name else why for name, why in load.uncovered.items())
     yield Unknown(
-        f"the generator's own load is not known over the whole window ({reasons})",
+        f"the generator's CPU is not known over the whole window ({reasons})",
         "record the host at steps of 1 s from before the start to after the end, e.g. `sar -o host.sa "
         "1`, and keep "
         "`sadf -j host.sa -- -u ALL -P ALL -r ALL > host.sadf.json` in the generator's folder",

@@ -1,21 +1,21 @@
 """
 What it checks
-    Whether the generator's mean CPU stays within the plan of 60 %.
+    Whether the generator's mean CPU stays below the planning ceiling of 60 %.
 
 Why it matters
-    Above it there is no room for the short peaks that delay starts: the mean hides seconds at 100 %.
+    Above it there is no headroom for the short peaks that delay starts: the mean hides seconds at 100 %.
 
 How it is computed
-    CPU busy = 100 % − idle − iowait of all cores (of the quota, if the process is limited), averaged over
-    the measurement window by the length of each sample. One finding per host.
+    CPU busy = 100 % − idle − iowait of all cores, averaged over the measurement window by the length of each
+    sample. One finding per host.
 
 How to fix it
     More cores, or more generators, by the factor in the finding; fewer checks, tags and large bodies in the
     script; discardResponseBodies.
 
 When it is wrong
-    A machine that does other work as well has no more room for it; but if that work ended before the test
-    did, the mean tells too much.
+    A machine that does other work as well has no headroom for it either; but if that work ended before the
+    test did, the mean is too high.
 """
 
 import math
@@ -25,10 +25,10 @@ from auditor.api import Finding, Findings, GeneratorHosts, Limit, Limits, Missin
 RULE = Rule(
     id="GH02",
     slug="mean-cpu",
-    title="The generator was busier than planned",
+    title="Mean generator CPU is above the planning ceiling",
     severity="warning",
     since="0.1",
-    limits=(Limit("mean", 60, "% CPU", "the plan line: above it peaks have no room"),),
+    limits=(Limit("mean", 60, "% CPU", "planning ceiling: leaves headroom for peaks"),),
     references=("semantics §7",),
     consequence_of=("GH03",),
     about=("generator_cpu",),

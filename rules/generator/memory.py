@@ -47,7 +47,7 @@ RULE = Rule(
     since="0.1",
     limits=(
         Limit("used", 90, "% of memory", "k6 documentation: keep memory below 90 %"),
-        Limit("full", 99, "% of memory", "own: nothing is left"),
+        Limit("full", 99, "% of memory", "own: no memory is left"),
         Limit("swap_in", 0, "pages/s", "own: a generator must not swap"),
     ),
     uses=LOAD_LOST_LIMITS,

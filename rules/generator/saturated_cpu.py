@@ -4,11 +4,11 @@ What it checks
 
 Why it matters
     A saturated generator starts iterations late or not at all, and adds its own waiting for CPU to every
-    latency. What it reports is itself.
+    latency. It then reports its own saturation.
 
 How it is computed
     The highest mean of consecutive samples that fill 5 s, at least two of them, so that a spike of a single
-    sample (a scrape) does not count; and the 95th percentile of the samples. Of all cores, or of the quota.
+    sample (a scrape) does not count; and the 95th percentile of the samples. Of all cores.
     In a linted report: the highest percentage that it gives for the generators, that of a single core left out.
 
 How to fix it
@@ -77,9 +77,8 @@ def check(load: GeneratorHosts, limits: Limits) -> Findings:
         yield Finding(
             message=f"{name}: CPU {host.max_5s_percent:.1f} % over {PEAK_SPAN_S:g} s (until "
             f"{clock(host.max_5s_at_ns)}), p95 {host.p95_percent:.1f} %, mean {host.mean_percent:.1f} %",
-            fix=f"use at least {cores}, on one machine or spread over several; more if it could not "
-            "even start "
-            "what was due. Then run again: these figures cannot be corrected",
+            fix=f"use at least {cores}, on one machine or spread over several; more if it also "
+            "missed starts. Then run again: these figures cannot be corrected",
             observed=percent(observed / 100),
             limit=percent(limits["highest_5s" if peak else "p95"] / 100),
             evidence=(host.path,),
@@ -93,7 +92,7 @@ def check_report(linted: LintedReport, limits: Limits) -> Findings:
         yield NotApplicable("the report has no generator CPU")
     elif highest > limits["highest_5s"]:
         yield Finding(
-            message=f"the report itself gives a generator CPU of {highest:g} %",
+            message=f"the report gives a generator CPU of {highest:g} %",
             fix=f"use at least {highest / limits['GH02.mean']:.2f} times the cores, and run again",
             observed=percent(highest / 100),
             limit=percent(limits["highest_5s"] / 100),

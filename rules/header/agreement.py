@@ -3,8 +3,8 @@ What it checks
     Whether the figures of a report are those of the run beside it.
 
 Why it matters
-    A report is believed for its numbers. Numbers that the run's own points do not give were computed from
-    something else, rounded until they fit, or typed by hand.
+    Numbers that the run's own points do not give were computed from something else, rounded, or typed by
+    hand.
 
 How it is computed
     Every field recomputed from the run. A number may differ by 1 %, or by half of its last printed digit if
@@ -40,8 +40,8 @@ RULE = Rule(
     slug="header-agreement",
     title="The header disagrees with the run",
     severity="invalid",
-    since="0.2",
-    limits=(Limit("relative", 0.01, "share", "one percent: rounding, and no more (MLPerf)"),),
+    since="0.1",
+    limits=(Limit("relative", 0.01, "share", "MLPerf: figures agree within 1 %"),),
     references=("report header",),
 )
 

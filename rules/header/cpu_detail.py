@@ -14,7 +14,7 @@ How to fix it
     Write it as "mean 35 %, highest 5 s 48 %, 1 host of 4 cores".
 
 When it is wrong
-    If the words stand elsewhere in the report.
+    If the words are elsewhere in the report.
 """
 
 import re
@@ -24,9 +24,9 @@ from auditor.api import Finding, Findings, LintedReport, NotApplicable, Quantity
 RULE = Rule(
     id="HD18",
     slug="cpu-detail",
-    title="Generator CPU without its maximum or what it is a share of",
+    title="Generator CPU lacks its maximum, or the hosts or cores it covers",
     severity="warning",
-    since="0.2",
+    since="0.1",
     references=("report header", "semantics §7"),
 )
 

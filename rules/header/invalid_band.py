@@ -3,7 +3,7 @@ What it checks
     Whether a report of a run that is INVALID or NOT PROVEN says so before it gives a number.
 
 Why it matters
-    A number is copied, its footnote is not. Who sees 31 ms on the first line does not read on to "INVALID".
+    A number is copied, its footnote is not. A reader who sees 31 ms first may never reach the word "INVALID".
 
 How it is computed
     The verdict of the run beside the report, of the result embedded in it, or the one it states, whichever
@@ -13,7 +13,7 @@ How to fix it
     Put the word at the top of the page and on every printed page, as `k6-audit report` does.
 
 When it is wrong
-    If the word is a picture.
+    If the word is in an image.
 """
 
 from auditor.api import LABEL_OF, Finding, Findings, LintedReport, NotApplicable, Quantity, Rule
@@ -23,7 +23,7 @@ RULE = Rule(
     slug="invalid-band",
     title="Numbers of a run that is not valid are shown as results",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     references=("report header",),
 )
 

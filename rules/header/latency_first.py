@@ -3,8 +3,8 @@ What it checks
     Whether a report shows latency above the rate.
 
 Why it matters
-    A latency belongs to a load. Who reads "p95 31 ms" first has believed it before seeing that half of the
-    load was never sent.
+    A latency belongs to a load. A reader who sees "p95 31 ms" first may miss that half of the load was never
+    offered.
 
 How it is computed
     Order of appearance of the first percentile and of the target and achieved rate.
@@ -24,7 +24,7 @@ RULE = Rule(
     slug="latency-first",
     title="Latency is shown above the rate",
     severity="warning",
-    since="0.2",
+    since="0.1",
     references=("report header",),
 )
 

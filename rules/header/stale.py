@@ -3,7 +3,7 @@ What it checks
     Whether a report is of the files beside it.
 
 Why it matters
-    Yesterday's good report beside today's run looks like today's good run.
+    An old report beside a new run looks like the new run's report.
 
 How it is computed
     SHA-256 of every input of the run against the digests that the report names. In a report of k6-audit both
@@ -21,9 +21,9 @@ from auditor.api import Finding, Findings, LintedReport, NotApplicable, Quantity
 RULE = Rule(
     id="HD16",
     slug="stale",
-    title="The report is of other inputs",
+    title="The report was made from other inputs",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     references=("report header",),
 )
 

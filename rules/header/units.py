@@ -14,7 +14,7 @@ How to fix it
     Write the unit beside every number: 287.5/s, 310 ms, 48 %, 60 s.
 
 When it is wrong
-    If the unit stands in a sentence elsewhere in the report.
+    If the unit is in a sentence elsewhere in the report.
 """
 
 from auditor.api import FIELDS, Finding, Findings, LintedReport, Quantity, Rule
@@ -24,7 +24,7 @@ RULE = Rule(
     slug="units",
     title="Numbers in the header have no unit",
     severity="warning",
-    since="0.2",
+    since="0.1",
     references=("report header",),
 )
 
@@ -39,7 +39,7 @@ def check_report(linted: LintedReport) -> Findings:
         if found.unit and not ambiguous:
             continue
         if name == "warmup_excluded" and found.value == 0:
-            continue  # nothing is nothing in any unit
+            continue  # 0 is 0 in any unit
         yield Finding(
             message=f"{field.label} is {found.raw[:60]!r}"
             + (": minutes, or milliseconds?" if ambiguous else ", without a unit"),

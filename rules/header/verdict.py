@@ -3,7 +3,7 @@ What it checks
     Whether a report states its verdict, and the one that was given.
 
 Why it matters
-    The verdict is what a report is for. One changed word turns a run that must not be believed into a result.
+    One changed word turns a run that must not be believed into a result.
 
 How it is computed
     The first of VALID, INVALID and NOT PROVEN in the report, or what stands beside "verdict". In a report of
@@ -15,7 +15,7 @@ How to fix it
     Write the report again; state the verdict above the figures, as one of the three words.
 
 When it is wrong
-    Never. Who disagrees with a verdict writes a waiver, which the report then names.
+    Never. To disagree with a verdict, write a waiver, which the report then names.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ RULE = Rule(
     slug="verdict",
     title="The verdict is missing or was edited",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     references=("report header",),
 )
 
@@ -55,9 +55,7 @@ def check_report(linted: LintedReport) -> Findings:
     made_of = _by_its_rules(linted)
     said = str((report.embedded or {}).get("verdict"))
     if made_of is not None and made_of != said:
-        yield _finding(
-            linted, f"its embedded result says {said}, its own rules make it {made_of}", said, made_of
-        )
+        yield _finding(linted, f"its embedded result says {said}, its own rules give {made_of}", said, made_of)
     yield from _edited(linted)
 
 

@@ -3,8 +3,8 @@ What it checks
     Whether a report gives averages of latency and no percentile.
 
 Why it matters
-    An average describes no request: one answer in a hundred at 10 s makes 100 ms of a service that answers in
-    1 ms, and nobody saw either.
+    An average hides the distribution: one answer in a hundred at 10 s makes an average of 100 ms for a service
+    that answers in 1 ms, and no request took 100 ms.
 
 How it is computed
     "avg", "average" or "mean" beside a latency in the report, and none of p50 to p99.9 with a number.
@@ -14,7 +14,7 @@ How to fix it
     "p(99.9)"]`.
 
 When it is wrong
-    If the percentiles are a picture.
+    If the percentiles are in an image.
 """
 
 from auditor.api import SUMMARY_KEYS, Finding, Findings, LintedReport, NotApplicable, Quantity, Rule
@@ -22,9 +22,9 @@ from auditor.api import SUMMARY_KEYS, Finding, Findings, LintedReport, NotApplic
 RULE = Rule(
     id="LS12",
     slug="averages-only",
-    title="Averages of latency, and no percentile",
+    title="Latency averages without percentiles",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     references=("report header",),
 )
 

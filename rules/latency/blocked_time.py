@@ -4,7 +4,7 @@ What it checks
 
 Why it matters
     http_req_duration leaves out the wait for a free connection, DNS, connecting and TLS. A client feels all of
-    them. Where they weigh, the percentiles of http_req_duration look better than what users got.
+    them. Where they are long, the percentiles of http_req_duration are lower than what users got.
 
 How it is computed
     Client-felt latency = max(blocked, connecting + TLS) + duration, per request of the window. Its p99 must not
@@ -15,7 +15,7 @@ How to fix it
     `noConnectionReuse`, a small `batchPerHost`, or a generator at its limits (GH03).
 
 When it is wrong
-    A test of cold connections (new users, short sessions) means to have them: then report the felt latency.
+    A test of cold connections (new users, short sessions) includes them on purpose: report the felt latency.
     With stamps coarser than 10 ms the two times of a request cannot be told from those of its neighbours; what
     looks too long is then unknown.
 """
@@ -46,7 +46,7 @@ RULE = Rule(
     title="The latency leaves out a long wait for connections",
     severity="warning",
     since="0.1",
-    limits=(Limit("ratio", 1.2, "times p99", "a fifth is what a reader would want to know"),),
+    limits=(Limit("ratio", 1.2, "times p99", "own: a difference of 20 % matters to a reader"),),
     references=("semantics §4",),
     consequence_of=("GH03",),
 )

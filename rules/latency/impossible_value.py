@@ -50,7 +50,7 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("iteration_slack_ms", 1, "ms", "own: k6 takes the two times apart"),
+        Limit("iteration_slack_ms", 1, "ms", "own: k6 measures the two times separately"),
         Limit("evidence_slack_ms", 1000, "ms", "k6 writes its first gauge after up to a second"),
     ),
     uses=("LS05.least_ms",),
@@ -84,9 +84,9 @@ def check(
         least_ms = limits["LS05.least_ms"]
         if shortest < least_ms:
             yield Finding(
-                message=f"{where}: requests that took less than no time: {int((mine < least_ms).sum()):,}, "
+                message=f"{where}: requests with a negative duration: {int((mine < least_ms).sum()):,}, "
                 f"down to {shortest:,.4g} ms",
-                fix="see whether the clock was set back during the test, and record again",
+                fix="check whether the clock was set back during the test, and record again",
                 observed=milliseconds(shortest),
                 limit=milliseconds(least_ms),
                 evidence=(path,),
@@ -115,7 +115,7 @@ def _too_long(
     return Finding(
         message=f"{where}: requests longer than {than}: {int((mine > limit_ms).sum()):,}; the longest took "
         f"{longest:,.1f} ms",
-        fix="see whether the file holds points of another run or tool, or the clock was set; record again",
+        fix="check whether the file holds points of another run or tool, or the clock was set; record again",
         observed=milliseconds(longest),
         limit=Quantity(limit_ms, "ms", f"{limit_ms:,.1f} ms"),
         evidence=(path,),

@@ -3,8 +3,8 @@ What it checks
     Whether the percentiles are in order, and no latency is negative.
 
 Why it matters
-    p50 ≤ p90 ≤ p95 ≤ p99 ≤ p99.9 holds for any set of numbers. Where it does not hold, or a request took less
-    than no time, the figures are not what they are called, and nothing that follows from them stands.
+    p50 ≤ p90 ≤ p95 ≤ p99 ≤ p99.9 holds for any set of numbers. Where it does not hold, or a request has a
+    negative duration, the figures are wrong, and so is everything computed from them.
 
 How it is computed
     The header's cells that have a value, pooled and per scenario, from raw values; none may be below the one
@@ -12,7 +12,7 @@ How it is computed
     In a linted report: the percentiles that it gives, in whatever units, each against the next.
 
 How to fix it
-    A negative duration is a fault of the recording: a clock set back by hand or by NTP while the test ran, or a
+    A negative duration is a recording error: a clock set back by hand or by NTP while the test ran, or a
     file that was edited. Record again on a host with a steady clock.
 
 When it is wrong
@@ -45,7 +45,7 @@ RULE = Rule(
     title="Percentiles are out of order",
     severity="invalid",
     since="0.1",
-    limits=(Limit("least_ms", 0, "ms", "no request takes less than no time"),),
+    limits=(Limit("least_ms", 0, "ms", "a duration is never negative"),),
     references=("semantics §8", "abstracta/jmeter-dotnet-dsl#4"),
     consequence_of=("LS11",),
 )
@@ -67,10 +67,10 @@ def check(latency: Latency, counted: CountSources, limits: Limits) -> Findings:
         if lowest < limits["least_ms"]:
             below = int((population.sent_ms < limits["least_ms"]).sum())
             yield Finding(
-                message=f"{where}{below:,} of {population.sent:,} requests took less than no time, down "
+                message=f"{where}{below:,} of {population.sent:,} requests have a negative duration, down "
                 f"to {lowest:,.4g} ms",
                 fix="record again on a host whose clock is not set while the test runs; these points "
-                "prove nothing",
+                "cannot be used",
                 observed=milliseconds(lowest),
                 limit=milliseconds(limits["least_ms"]),
                 evidence=files,
@@ -108,7 +108,7 @@ def check_report(linted: LintedReport, limits: Limits) -> Findings:
     for label, found in shown:
         if found.value is not None and found.value < limits["least_ms"]:
             yield Finding(
-                message=f"{label} is {found.raw[:40]!r}: no request takes less than no time",
+                message=f"{label} is {found.raw[:40]!r}: a negative duration",
                 fix="compute the percentiles again from the run's points",
                 observed=milliseconds(found.value),
                 limit=milliseconds(limits["least_ms"]),

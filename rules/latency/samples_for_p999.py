@@ -3,19 +3,19 @@ What it checks
     Whether the run has enough samples for p99.9.
 
 Why it matters
-    Of 3,000 requests three lie beyond p99.9: the figure is one of them, and the next run gives another. A
+    Of 3,000 requests three lie above p99.9: the figure is one of them, and the next run gives another. A
     figure that cannot be repeated cannot be compared with a limit or with the last release.
 
 How it is computed
     n is the population of the header's cell: offered demand in the window, or what was sent in a closed run,
     pooled over the scenarios. Below 3,688 no two-sided 95 % interval exists from order statistics and the cell
-    is n/a; below 10,000 it is weak: fewer than ten samples lie beyond it.
+    is n/a; below 10,000 it is weak: fewer than ten samples lie above it.
 
 How to fix it
     Run longer at the same rate; the finding says how long. Or state p99 as the highest percentile.
 
 When it is wrong
-    It acts on the cell alone, never on the verdict. Requests that belong together (a session, a stall) are
+    It affects only the cell, never the verdict. Requests that belong together (a session, a stall) are
     fewer independent samples than their number: 10,000 is then little. Relaxed for purpose = "smoke".
 """
 
@@ -46,7 +46,7 @@ RULE = Rule(
     title="Too few samples for p99.9",
     severity="warning",
     since="0.1",
-    limits=(Limit("weak", 10_000, "requests", "ten samples beyond p99.9; the minimum, 3,688, is fixed"),),
+    limits=(Limit("weak", 10_000, "requests", "ten samples above p99.9; the minimum, 3,688, is fixed"),),
     references=("semantics §4",),
     consequence_of=("OL09", "SS08"),
 )
@@ -77,7 +77,8 @@ def _finding(
 ) -> Finding:
     label, least = LABEL_OF[name], MINIMUM_N[name]
     beyond = math.floor(n * (1 - Fraction(str(p))))
-    what = f"{label} is n/a, need {least:,}" if n < least else f"{label} is weak, only {beyond} lie beyond it"
+    above = f"only {count(beyond, 'samples').text} {'lies' if beyond == 1 else 'lie'} above {label}"
+    what = f"{label} is n/a, need {least:,}" if n < least else above
     window_s = float(timeline.window_s)
     longer = (
         f"; at this rate the window must be {math.ceil(window_s * enough / n):,} s long, and it is "

@@ -3,8 +3,8 @@ What it checks
     Whether the run has enough samples for p99, p95, p90 and p50.
 
 Why it matters
-    Below these numbers not even the interval of a percentile can be given: the "p99" of 50 requests is their
-    maximum under another name.
+    Below these numbers a percentile has no confidence interval: the "p99" of 50 requests is just their
+    maximum.
 
 How it is computed
     n is the population of the header's cell: offered demand in the window, or what was sent in a closed run,
@@ -15,7 +15,7 @@ How to fix it
     Run longer at the same rate; the finding says how long.
 
 When it is wrong
-    It acts on the cells alone, never on the verdict. Groups of requests by name have the same minima, without a
+    It affects only the cells, never the verdict. Groups of requests by name have the same minima, without a
     finding. Relaxed for purpose = "smoke".
 """
 

@@ -1,10 +1,11 @@
 """
 What it checks
-    Whether as many iterations were started in the measurement window as the schedule asks for.
+    Whether the achieved rate is the planned one: as many iterations were started in the measurement window
+    as the schedule has slots.
 
 Why it matters
-    Latency at a lower rate than the one asked for says nothing about the rate asked for. k6 exits with 0
-    and green thresholds all the same.
+    Latency measured at a lower rate says nothing about the planned rate. k6 still exits with 0 and green
+    thresholds.
 
 How it is computed
     |started − N*| ≤ max(N*/50, 1 per key), in exact numbers, so that exactly 2 % passes. Started counts
@@ -56,7 +57,7 @@ RULE = Rule(
     title="The planned rate was not achieved",
     severity="invalid",
     since="0.1",
-    limits=(Limit("deviation", 0.02, "share of planned", "two percent: the rule of the team that was fooled"),),
+    limits=(Limit("deviation", 0.02, "share of planned", "convention: ±2 % of the target rate"),),
     references=("semantics §2",),
     consequence_of=("SD06", "SD08", "SD03", "GH03", "GH04", "WM04", "WM01"),
     about=("achieved_rate",),
@@ -165,8 +166,8 @@ def _fix(stretch: Interval, tolerance: Fraction) -> str:
             "is the one that ran, and whether the points file holds one run only"
         )
     return (
-        f"at least {math.ceil(stretch.slots - tolerance):,} starts are needed: fix what held them back and "
-        "run again; until then the latency below is that of a lighter load"
+        f"at least {math.ceil(stretch.slots - tolerance):,} starts are needed: fix the cause and run again; "
+        "these latencies were measured at a lower load than planned"
     )
 
 
@@ -178,9 +179,9 @@ def check_report(linted: LintedReport, limits: Limits) -> Findings:
     share = achieved / target - 1
     if abs(share) > limits["deviation"] + 1e-12:
         yield Finding(
-            message=f"the report itself says that {achieved:,.6g}/s of {target:,.6g}/s were achieved "
+            message=f"the report itself gives {achieved:,.6g}/s of {target:,.6g}/s as achieved "
             f"({share * 100:+.1f} %)",
-            fix="its latency is that of another load than the target: run it again with the planned rate held",
+            fix="run it again at the planned rate: its latencies were measured at another load than the target",
             observed=per_second(achieved),
             limit=per_second(target),
             evidence=(linted.report.path,),

@@ -3,8 +3,8 @@ What it checks
     Whether the run went on to the end that was planned for it.
 
 Why it matters
-    A run that was killed, interrupted or aborted has not met the part it never reached: usually the highest
-    stages, the longest hold, the slow growth of a backlog. What was measured holds for the part reached only.
+    A run that was killed, interrupted or aborted never reached the rest of its plan: usually the highest
+    stages, the longest hold, the slow growth of a backlog. What was measured covers only the part reached.
 
 How it is computed
     Per generator: the last stamp of any metric against the latest planned end of its scenarios (origin +
@@ -117,7 +117,7 @@ def check(
             ),
             fix=(
                 "find out what stopped it (a signal, an aborting threshold, a job's time limit, memory) and "
-                f"run all {float(planned_s):.0f} s; what follows holds for the part reached only"
+                f"run all {float(planned_s):.0f} s; the figures below cover only the part reached"
             ),
             observed=seconds(float(missing_s)),
             limit=seconds(_limit(float(allowed_s), stopped, limits)),

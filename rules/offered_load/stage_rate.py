@@ -3,8 +3,8 @@ What it checks
     Whether each stage of the schedule got the starts that it asks for.
 
 Why it matters
-    A shortfall at the peak disappears in the sum over a long test: the easy stages deliver everything, and the
-    one stage that the test was made for does not. The percentiles then describe the easy part.
+    A shortfall at the peak disappears in the sum over a long test: the easy stages get their rate, the peak
+    stage does not, and the percentiles then describe the easy stages.
 
 How it is computed
     As OL01, stage by stage: |started − slots| ≤ max(2 % of the slots, 1 per key); in a stage of fewer than 150
@@ -89,11 +89,11 @@ def check(
                 f"iterations were started, {stretch.slots:,} were planned{share}"
             ),
             fix=(
-                f"at least {low:,} starts are needed in this stage: fix what held them back and run again, "
+                f"at least {low:,} starts are needed in this stage: fix the cause and run again, "
                 "or end the schedule before it"
                 if stretch.deficit > 0
-                else f"at most {high:,} starts are allowed in this stage: see whether the plan read here "
-                "is what ran"
+                else f"at most {high:,} starts are allowed in this stage: check that the plan read here "
+                "is the one that ran"
             ),
             observed=per_second(stretch.started / length_s if length_s else 0.0),
             limit=per_second(stretch.slots / length_s if length_s else 0.0),

@@ -94,8 +94,8 @@ def check(
         sources = dict.fromkeys(one.source for one in scheduled if one.key.generator == name)
         if sources:
             yield Finding(
-                message=f"the plan{f' of {name}' if name else ''} rests on options alone: no banner says "
-                "what ran",
+                message=f"the plan{f' of {name}' if name else ''} rests on options alone: no banner "
+                "confirms what ran",
                 fix="keep k6's standard output beside the points file (`k6 run … | tee console.txt`)",
                 observed=Quantity(None, "", "no banner"),
                 limit=Quantity(None, "", "a banner that agrees with the options"),

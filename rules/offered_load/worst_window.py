@@ -1,11 +1,11 @@
 """
 What it checks
-    Whether the load was offered all the time, in windows of 10 s.
+    Whether the planned load was offered all the time, in windows of 10 s.
 
 Why it matters
-    A test of ten minutes can reach 99 % of its rate and still stop offering load for five seconds, just while
-    the system stalls. Those five seconds are what the test was made to find; the requests that would have met
-    the stall were never sent, and the percentiles look as if nothing had happened.
+    A test of ten minutes can achieve 99 % of its rate and still offer no load for five seconds, while the
+    system stalls. The requests that would have met the stall were never sent, so the percentiles do not show
+    it. This is coordinated omission.
 
 How it is computed
     Tumbling windows from the start of the measurement window: one closes at the first multiple of 10 s from its
@@ -49,11 +49,11 @@ from auditor.api import (
 RULE = Rule(
     id="OL03",
     slug="worst-window",
-    title="For some seconds the load was not offered",
+    title="Offered load fell short in some 10 s windows",
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("invalid_ratio", 0.90, "share of a window's plan", "own: a stall under a capped pool lost 40 %"),
+        Limit("invalid_ratio", 0.90, "share of a window's plan", "own: a stall with too few VUs lost 40 %"),
         Limit("short_ratio", 0.98, "share of a window's plan", "own: healthy runs stay above 99.5 %"),
         Limit(
             "short_windows", 0.01, "share of the windows, at least one", "own: one short window is a warning"

@@ -47,7 +47,7 @@ RULE = Rule(
     title="The run did no work",
     severity="invalid",
     since="0.1",
-    limits=(Limit("requests", 1, "requests", "own: without a request there is no latency"),),
+    limits=(Limit("requests", 1, "requests", "own: no request, no latency"),),
     references=("grafana/k6#6480", "grafana/k6#1263"),
     consequence_of=("ER11",),
     waivable=False,
@@ -86,7 +86,7 @@ def check(
     files = counted.files
     if samples is not None and requests is None:
         yield Unknown(
-            "several protocols have samples, and none is named",
+            "several protocols have samples, and latency_metric names none of them",
             'name one: latency_metric = "http_req_duration" in k6-audit.toml',
             needs="add",
         )
@@ -121,8 +121,8 @@ def check(
                 else "nothing completed: no iteration, and no request"
             ),
             fix=(
-                "run `k6 run --iterations 1 script.js`, read its output for an exception, and run the test "
-                "again when that one iteration makes its requests"
+                "run `k6 run --iterations 1 script.js` and look for an exception in its output; run the test "
+                "again once that iteration makes its requests"
             ),
             observed=count(requests_made, "requests"),
             limit=Quantity(limits["requests"], "requests", f"at least {limits['requests']:g}"),
@@ -135,7 +135,7 @@ def check(
                 message=f"{scenario} completed {iterations:,} iterations and made "
                 f"{f'only {made[scenario]:,} requests' if made[scenario] else 'no request'}",
                 fix=(
-                    f"see what {scenario} runs (its exec function, an exception, a branch never entered); "
+                    f"check what {scenario} runs (its exec function, an exception, a branch never entered); "
                     'if it is there for seeding or probing, declare role = "support"'
                 ),
                 observed=count(made[scenario], "requests"),

@@ -1,15 +1,15 @@
 """
 What it checks
-    Whether any start was dropped inside the measurement window.
+    Whether any iteration was dropped inside the measurement window.
 
 Why it matters
-    A drop means that at that moment no VU was free: the generator, not the system under test, turned a user
-    away. Even a few say that the pool is at its limit, and the next run may lose percent.
+    A dropped iteration means that no VU was free when it was due: the generator did not offer that load. Even
+    a few show that the VU pool has no headroom; the next run may drop far more.
 
 How it is computed
     The sum of the values of `dropped_iterations` in the window, per scenario (one line can stand for many
-    drops). How many of them fell in the first 5 s of a scenario with maxVUs above preAllocatedVUs is said
-    beside it: each VU that k6 allocates while running costs one start, so those are a matter of the options.
+    drops). How many of them fell in the first 5 s of a scenario with maxVUs above preAllocatedVUs is
+    given as well: each VU that k6 allocates while running costs one start, so those depend on the options.
 
 How to fix it
     Set preAllocatedVUs = maxVUs, so that none is allocated while the test runs, and take enough of them: peak
@@ -45,12 +45,12 @@ from auditor.api import (
 RULE = Rule(
     id="SD02",
     slug="any-drop",
-    title="Starts were dropped",
+    title="Iterations were dropped",
     severity="warning",
     since="0.1",
     limits=(
         Limit("dropped", 0, "iterations", "Hyperfoil: none by default"),
-        Limit("early_s", 5, "s", "k6's documentation: VUs are allocated early on"),
+        Limit("early_s", 5, "s", "k6 documentation: VUs are allocated early in a run"),
     ),
     references=(
         "semantics §1",
@@ -93,7 +93,7 @@ def check(
         words = f"; {early:,} of them in its first {limits['early_s']:g} s, while VUs were still allocated"
         yield Finding(
             message=(
-                f"{scenario or 'the run'}: {dropped:,}{of} starts were dropped because no VU was "
+                f"{scenario or 'the run'}: {dropped:,}{of} iterations were dropped because no VU was "
                 f"free{words if early else ''}"
             ),
             fix=_fix(keys, plan, backlog),
@@ -104,7 +104,7 @@ def check(
         )
     if unsure and not found:
         yield Unknown(
-            "the points file does not reach the planned end: absence of drops proves nothing",
+            "the points file does not reach the planned end: the absence of drops proves nothing",
             "run the test to its end and keep the whole points file",
             missing=Missing.WHOLE_RUN,
         )

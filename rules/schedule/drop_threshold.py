@@ -3,8 +3,8 @@ What it checks
     Whether the run has a threshold on dropped_iterations that would notice the drops that matter.
 
 Why it matters
-    k6 drops starts without failing. A threshold is the only way to make the exit code say so, and a fixed count
-    such as `count<100` is generous in a short run: 99 drops of 14,375 are enough to void p99.9.
+    k6 drops iterations without failing. Only a threshold puts them into the exit code. A fixed count such as
+    `count<100` allows too many in a short run: with 99 drops of 14,375, p99.9 is not identified.
 
 How it is computed
     The largest count of drops that the strictest such threshold lets pass, times the number of k6 processes
@@ -42,10 +42,10 @@ from auditor.api import (
 RULE = Rule(
     id="SD09",
     slug="drop-threshold",
-    title="No threshold would notice the drops",
+    title="No threshold would catch dropped iterations",
     severity="warning",
     since="0.1",
-    limits=(Limit("share", 0.001, "share of planned", "from there on p99.9 is not identified"),),
+    limits=(Limit("share", 0.001, "share of planned", "from this share on p99.9 is not identified"),),
     references=("semantics §11", "k6 documentation, thresholds"),
 )
 
@@ -99,10 +99,10 @@ def check(
         message=(
             f"the threshold {budget.expression}{times} lets {float(passing):,.0f} drops pass; from "
             f"{float(most):,.4g} ({limits['share'] * 100:g} % of {sum(known):,} planned starts) on, p99.9 "
-            "cannot be known"
+            "is not identified"
         ),
         fix=fix,
-        observed=count(float(passing), "drops pass"),
+        observed=count(float(passing), "passing drops"),
         limit=Quantity(float(most), "drops", f"below {float(most):,.4g} drops"),
         evidence=files,
     )

@@ -1,12 +1,12 @@
 """
 What it checks
     Whether so much of the offered demand has no latency, dropped starts included, that a required percentile
-    cannot be known.
+    is not identified.
 
 Why it matters
-    A dropped iteration is a user who came and got nothing. k6 leaves it out of every trend, so the percentiles
-    describe the users who were lucky. If 3 % have no latency, the 97th percentile is at best the slowest that
-    was measured, and p99 is not a number at all.
+    A dropped iteration is offered load without an answer. k6 leaves it out of every trend, so its percentiles
+    describe only the requests that were sent. If 3 % have no latency, every percentile above p97 is unknown:
+    p99 has no value.
 
 How it is computed
     Offered demand = successful requests + failed ones + one per interrupted iteration + requests per iteration
@@ -53,7 +53,7 @@ from auditor.api import (
 RULE = Rule(
     id="SD01",
     slug="dropped-share",
-    title="Dropped starts make percentiles unknowable",
+    title="Dropped iterations leave percentiles not identified",
     severity="warning",
     raises=True,
     since="0.1",
@@ -104,7 +104,7 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
         message=(
             f"{where}{population.censored:,} of {population.offered:,} offered requests "
             f"({population.censored_share * 100:.2f} %) have no latency "
-            f"({', '.join(part for part in parts if part)}): {_listed(void)} cannot be known"
+            f"({', '.join(part for part in parts if part)}): {_listed(void)} {_are(void)} not identified"
         ),
         fix=(
             f"for {LABEL_OF[target]} at most {most:,} of {population.offered:,} may be without a latency: "
@@ -117,6 +117,10 @@ def _finding(scenario: str, population: Population, name: str, files: tuple[str,
         scope=Scope(scenario=scenario),
         severity="invalid" if is_invalid else "warning",
     )
+
+
+def _are(labels: list[str]) -> str:
+    return "is" if len(labels) == 1 else "are"
 
 
 def _listed(labels: list[str]) -> str:
@@ -137,7 +141,7 @@ def check_report(linted: LintedReport) -> Findings:
     void = [name for name, p in PERCENTILES if name in shown and share >= float(1 - Fraction(str(p)))]
     if void:
         yield Finding(
-            message=f"the report itself says that {dropped:,.0f} of {target * length_s:,.0f} planned "
+            message=f"by the report itself {dropped:,.0f} of {target * length_s:,.0f} planned "
             f"iterations were dropped ({share:.2%}), and gives {_listed([LABEL_OF[name] for name in void])} of "
             "the others",
             fix='write "not identified" for them, or fix what dropped the starts and run again',

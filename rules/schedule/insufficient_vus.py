@@ -3,8 +3,8 @@ What it checks
     Whether k6 itself warned that it ran out of VUs.
 
 Why it matters
-    "Insufficient VUs, reached N active VUs and cannot initialize more" is k6's own word that from that moment
-    on starts were dropped. It stands in the log, which CI jobs rarely keep, and does not change the exit code.
+    "Insufficient VUs, reached N active VUs and cannot initialize more" is k6's own statement that from then on
+    iterations were dropped. It is in the log, which CI jobs rarely keep, and does not change the exit code.
 
 How it is computed
     The text in the log of each generator, per scenario. A warning; invalid where the scenario lost load: 1 % of
@@ -45,7 +45,7 @@ RULE = Rule(
     severity="warning",
     raises=True,
     since="0.1",
-    limits=(Limit("warnings", 0, "warnings", "k6 writes it only when a start is lost"),),
+    limits=(Limit("warnings", 0, "warnings", "k6 writes it only when an iteration is dropped"),),
     uses=LOAD_LOST_LIMITS,
     references=(
         "k6 documentation, dropped iterations",

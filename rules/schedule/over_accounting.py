@@ -4,8 +4,8 @@ What it checks
 
 Why it matters
     k6 never starts more than it plans. If the file holds more, then file and plan are not of one run, and no
-    figure below may be trusted, however plausible: it happened with a real report, whose completed and dropped
-    iterations summed to more than its script could ever start.
+    figure can be trusted, however plausible. It has happened: the completed and dropped iterations of a report
+    summed to more than its script could start.
 
 How it is computed
     started + dropped > planned + allowance, per generator and scenario, over the whole scenario; the allowance
@@ -43,9 +43,7 @@ RULE = Rule(
     title="More starts than were planned",
     severity="invalid",
     since="0.1",
-    limits=(
-        Limit("over", 0, "iterations beyond plan and allowance", "a published report whose sums did not fit"),
-    ),
+    limits=(Limit("over", 0, "iterations beyond plan and allowance", "own: k6 never starts more"),),
     references=("semantics §1",),
     consequence_of=("DM06", "EV03"),
     about=("dropped_iterations",),
@@ -67,15 +65,15 @@ def check(
         most = account.planned + account.allowance
         yield Finding(
             message=(
-                f"{key}: {account.started:,} starts and {dropped:,} drops are {account.started + dropped:,}, "
-                f"but the schedule has {account.planned:,}: this file and this plan are not of one run"
+                f"{key}: {account.started:,} started and {dropped:,} dropped iterations make "
+                f"{account.started + dropped:,}, and the schedule has {account.planned:,}: not of one run"
             ),
             fix=(
-                "see whether requests were counted as iterations, whether the points file holds two runs, or "
-                f"whether script and options are of another run; at most {most:,} starts and drops fit this "
-                "plan"
+                "check whether requests were counted as iterations, whether the points file holds two runs, or "
+                f"whether script and options are of another run; this plan has at most "
+                f"{most:,} started and dropped iterations"
             ),
-            observed=count(account.started + dropped, "starts and drops"),
+            observed=count(account.started + dropped, "iterations"),
             limit=count(most, "planned, with allowance"),
             evidence=(*counted.file(key.generator), one.source),
             scope=Scope(key.generator, key.scenario),
@@ -89,4 +87,4 @@ def check(
             missing=Missing.OPTIONS,
         )
     elif not known:
-        yield NotApplicable("a closed model has no number of starts that it could exceed")
+        yield NotApplicable("a closed model plans no number of starts")

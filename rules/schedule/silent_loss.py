@@ -3,8 +3,8 @@ What it checks
     Whether starts that the schedule asks for were neither made nor recorded as dropped.
 
 Why it matters
-    A generator that gets no CPU forgets starts: its timer wakes too late, and the slots in between are gone
-    without a trace. `dropped_iterations` stays at its comfortable value, so does a threshold on it.
+    A generator that gets no CPU misses slots of its schedule: its timer wakes too late, and k6 records nothing
+    for the slots in between. Neither `dropped_iterations` nor a threshold on it shows the loss.
 
 How it is computed
     silent = planned − started − dropped − not reached − in flight at the end, per generator and scenario, over
@@ -40,11 +40,11 @@ from auditor.api import (
 RULE = Rule(
     id="SD03",
     slug="silent-loss",
-    title="Starts were lost without a trace",
+    title="Iterations were silently lost",
     severity="warning",
     raises=True,
     since="0.1",
-    limits=(Limit("silent_share", 0.001, "share of planned", "own: what p99.9 can bear"),),
+    limits=(Limit("silent_share", 0.001, "share of planned", "own: beyond it p99.9 is not identified"),),
     references=("semantics §1",),
     consequence_of=("GH03", "GH04", "CO03", "EV03"),
 )
@@ -65,11 +65,11 @@ def check(
         yield Finding(
             message=(
                 f"{key}: {account.silent:,} of {account.planned:,} planned starts were neither made "
-                f"({account.started:,}) nor recorded as dropped ({account.dropped or 0:,}): the generator "
-                "forgot them"
+                f"({account.started:,}) nor recorded as dropped ({account.dropped or 0:,}): silently "
+                "lost in the generator"
             ),
             fix=(
-                "give the generator more CPU, or share the load among more generators; at most "
+                "give the generator more CPU, or spread the load over more generators; at most "
                 f"{max(account.allowance, int(most)):,} may be missing"
             ),
             observed=count(account.silent, "iterations"),

@@ -4,7 +4,7 @@ What it checks
 
 Why it matters
     Each running iteration holds one VU. When all are busy, the next start is dropped: from then on the open
-    model is a closed one, and the load follows the system's speed.
+    model behaves like a closed one, and the load follows the system's speed.
 
 How it is computed
     Little's law: peak rate × median iteration, against maxVUs. The median is the longest among 10 s windows in
@@ -59,7 +59,7 @@ RULE = Rule(
     limits=(
         Limit("needed_share", 1.0, "needed VUs ÷ maxVUs", "Little's law"),
         Limit("pinned_share", 0.95, "share of the VUs", "own: so many busy VUs are a pool in full use"),
-        Limit("pinned_s", 5, "s with that share of the VUs busy", "own: what a healthy pool never shows"),
+        Limit("pinned_s", 5, "s with that share of the VUs busy", "own: 0 s on healthy recorded runs"),
     ),
     uses=LOAD_LOST_LIMITS,
     references=(

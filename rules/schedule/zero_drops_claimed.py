@@ -16,7 +16,7 @@ How to fix it
 
 When it is wrong
     A report that counts iterations never started by maxDuration (shared-iterations, per-vu-iterations) as
-    dropped: those are not dropped arrivals, and want a name of their own.
+    dropped: those are not dropped arrivals and need another name.
 """
 
 from auditor.api import Finding, Findings, LintedReport, NotApplicable, Quantity, Rule, count
@@ -26,7 +26,7 @@ RULE = Rule(
     slug="zero-drops-claimed",
     title="Drops are claimed to be zero where none can be recorded",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     references=("semantics §1",),
 )
 
@@ -45,8 +45,8 @@ def check_report(linted: LintedReport) -> Findings:
         return
     if claimed is not None:
         yield Finding(
-            message=f"the report says {claimed:,.0f} dropped iterations, and its executors cannot drop any",
-            fix='print "n/a: this executor cannot drop"; use an arrival-rate executor to know',
+            message=f"the report says {claimed:,.0f} dropped iterations, but its executors cannot drop any",
+            fix='print "n/a: this executor cannot drop"; only an arrival-rate executor records drops',
             observed=count(claimed, "iterations"),
             limit=Quantity(None, "iterations", "n/a"),
             evidence=(linted.report.path,),

@@ -7,7 +7,7 @@ Why it matters
     it was.
 
 How it is computed
-    `generator_network` under `[declarations]` in k6-audit.toml, at least three characters that say something.
+    `generator_network` under `[declarations]` in k6-audit.toml, at least three characters, not a placeholder.
     Undeclared it fails at sign-off; elsewhere it is only mentioned.
 
 How to fix it
@@ -25,7 +25,7 @@ RULE = Rule(
     title="The generators' network is not declared",
     severity="warning",
     raises=True,
-    since="0.2",
+    since="0.1",
     references=("sign-off",),
 )
 

@@ -3,8 +3,8 @@ What it checks
     Whether the system's rate limiter was left on.
 
 Why it matters
-    A system without its limiter is another system: the figures hold for nothing that runs in production, and
-    the switch is easily forgotten.
+    A system without its limiter is not the system in production, so the figures do not apply to it. The switch
+    is also easily forgotten.
 
 How it is computed
     `rate_limiter` under `[declarations]` in k6-audit.toml: "off" (also "disabled", "switched off") fails;
@@ -23,9 +23,9 @@ from auditor.api import Declared, Finding, Findings, Quantity, Rule, needed_at_s
 RULE = Rule(
     id="SC03",
     slug="rate-limiter",
-    title="The rate limiter was switched off, or nothing says that it was on",
+    title="The rate limiter was switched off, or its state is not declared",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     references=("sign-off",),
 )
 
@@ -40,7 +40,7 @@ def check(declared: Declared) -> Findings:
         yield needed_at_signoff("declare how the rate limiter let the test through (rate_limiter)")
         return
     yield Finding(
-        message=f"the rate limiter is declared {said!r}" if said else "nothing says what the rate limiter did",
+        message=f"the rate limiter is declared {said!r}" if said else "the rate limiter's state is undeclared",
         fix='leave it on, use a token on its allow list, and declare it: rate_limiter = "token"',
         observed=Quantity(None, "", said or "undeclared"),
         limit=Quantity(None, "", "on, or none"),

@@ -24,7 +24,7 @@ RULE = Rule(
     slug="synthetic-data",
     title="The test data are not declared to be synthetic",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     references=("sign-off",),
 )
 
@@ -40,7 +40,7 @@ def check(declared: Declared) -> Findings:
     undeclared = declared.synthetic_data is None
     said = "undeclared" if undeclared else "real data"
     yield Finding(
-        message="nothing says whether the test data are synthetic" if undeclared else "the test used real data",
+        message="synthetic test data are not declared" if undeclared else "the test used real data",
         fix=FIX,
         observed=Quantity(None, "", said),
         limit=Quantity(None, "", "synthetic data"),

@@ -1,10 +1,10 @@
 """
 What it checks
-    Whether a generator itself stood still: k6 wrote no sample of any metric for more than 2.5 s.
+    Whether the generator itself paused: k6 wrote no sample of any metric for more than 2.5 s.
 
 Why it matters
     A paused generator (a frozen container, a suspended machine, no CPU) measures its own pause as the
-    system's latency, or does not measure at all. Nothing that the run says about that time is true.
+    system's latency, or does not measure at all. No figure about that time is true.
 
 How it is computed
     The longest time between two consecutive stamps of any metric, per generator, between its first and its
@@ -18,7 +18,7 @@ How to fix it
 
 When it is wrong
     A points file from which the `vus` samples were filtered has gaps wherever no iteration ends; such a file
-    leaves the question open instead of failing it.
+    makes the rule unknown instead of failing it.
 """
 
 from auditor.api import (
@@ -39,12 +39,10 @@ from auditor.api import (
 RULE = Rule(
     id="CO03",
     slug="generator-pause",
-    title="The generator stood still",
+    title="The generator paused",
     severity="invalid",
     since="0.1",
-    limits=(
-        Limit("longest", 2.5, "s", "k6 stamps every second; healthy 1.03 s, saturated 1.6 s on recorded runs"),
-    ),
+    limits=(Limit("longest", 2.5, "s", "own: recorded runs: healthy 1.03 s, saturated 1.6 s"),),
     references=("semantics §5",),
     consequence_of=("DM06", "GH03", "GH04", "GH06"),
 )
@@ -65,7 +63,7 @@ def check(pauses: Pauses, samples: Samples, limits: Limits) -> Findings:
             )
             continue
         yield Finding(
-            message=f"k6 wrote nothing at all for {pause.length_s:.4g} s, from {clock(pause.from_ns)} on; "
+            message=f"k6 wrote no sample for {pause.length_s:.4g} s, from {clock(pause.from_ns)} on; "
             "it writes at least once a second as long as it runs",
             fix=f"find what stopped the generator at {clock(pause.from_ns)} (CPU taken away, suspended "
             "machine, "

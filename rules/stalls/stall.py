@@ -3,9 +3,9 @@ What it checks
     Whether the system stopped answering: no iteration of a scenario completed for a long time.
 
 Why it matters
-    A stall of a few seconds is the most important thing that happened in a test, and the easiest to miss: at
+    A stall of a few seconds is the most important thing that happened in a test, and is easy to miss: at
     100 starts/s a stall of 5 s touches 500 iterations, which a closed model never even starts. If starts
-    stop with the system, the percentiles show the time when it worked and leave out the time when it did not.
+    stop with the system, the percentiles leave out the time of the stall (coordinated omission).
 
 How it is computed
     A stall is a gap between two completions of one scenario on one generator longer than max(1 s, 10 × the
@@ -53,9 +53,9 @@ RULE = Rule(
         Limit("shortest", 1, "s without a completion", "own: a shorter gap is no stall"),
         Limit("median_gaps", 10, "times the median gap", "own: gaps of a slow scenario are no stalls"),
         Limit("median_durations", 2, "times the median iteration", "own: nor are those of long iterations"),
-        Limit("least_due", 10, "starts", "own: fewer starts due in a gap say nothing about the load"),
+        Limit("least_due", 10, "starts", "own: fewer starts due in a gap prove nothing"),
         Limit("made", 0.5, "share of the starts due", "own: below one half the load stopped with the system"),
-        Limit("listed", 5, "stalls", "own: more stalls of one scenario are told as one finding"),
+        Limit("listed", 5, "stalls", "own: more stalls of one scenario make one finding"),
     ),
     references=("semantics §5",),
     consequence_of=("CO03", "GH03", "WM01"),

@@ -1,17 +1,17 @@
 """
 What it checks
-    Whether work was left unfinished at the end: iterations cut off, or starts forgotten in the last seconds.
+    Whether work was left unfinished at the end: iterations cut off, or silently lost in the last seconds.
 
 Why it matters
-    What does not finish has no latency, and it is the slowest work that does not finish. Percentiles without
-    it are too good.
+    Unfinished work has no latency, and it is the slowest work that does not finish. Percentiles without it are
+    too low.
 
 How it is computed
     Per scenario: interrupted = started − completed; silent at the end = the silent starts (beyond the
     scenario's allowance) that fall on slots of its last 10 s. k6 works its schedule off in order, so the
     k-th start or drop belongs to slot k and those that it never came to are the last ones. Either above 0 is
     a warning. It makes the run invalid if, with everything else that has no latency (failed, dropped,
-    interrupted and silent demand of the window), one of p50 to p99 can no longer be told from the ranks.
+    interrupted and silent demand of the window), one of p50 to p99 is not identified.
 
 How to fix it
     Give gracefulStop more time than the slowest iteration takes, end the test by its own plan and not by a
@@ -19,8 +19,8 @@ How to fix it
 
 When it is wrong
     An arrival-rate test of very long iterations always ends with some in flight; a gracefulStop of 30 s
-    (k6's default) usually drains them. A few interrupted iterations touch p99.9 alone: that stays a warning.
-    Samples lost from the middle of a points file look like starts forgotten at the end; see EV02 and EV03.
+    (k6's default) usually lets them finish. A few interrupted iterations affect only p99.9: a warning.
+    Samples lost from the middle of a points file look like iterations lost at the end; see EV02 and EV03.
 """
 
 from fractions import Fraction
@@ -54,8 +54,8 @@ RULE = Rule(
     raises=True,
     since="0.1",
     limits=(
-        Limit("unfinished", 0, "iterations", "own: what does not finish has no latency"),
-        Limit("last", 10, "s", "own: the part of a scenario that counts as its end"),
+        Limit("unfinished", 0, "iterations", "own: unfinished work has no latency"),
+        Limit("last", 10, "s", "own: the end of a scenario"),
     ),
     references=("semantics §1", "semantics §4", "grafana/k6#1263"),
     consequence_of=("OL09", "SD03", "GH03"),
@@ -91,7 +91,7 @@ def check(
             )
         message = f"{' and '.join(parts)}: work without a latency"
         if lost in DECIDING:
-            message += f"; with all other lost demand ({share:.2%}) {LABEL_OF[lost]} cannot be told"
+            message += f"; with all other lost demand ({share:.2%}) {LABEL_OF[lost]} is not identified"
         graceful = max((float(plan.keys[k].graceful_stop_s) for k in mine if k in plan.keys), default=30.0)
         slowest = max(
             (float(d.max()) / 1000 for k in mine if len(d := iterations.by_key[k].duration_ms)), default=0.0

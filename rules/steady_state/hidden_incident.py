@@ -3,8 +3,8 @@ What it checks
     Whether the parts that are excluded, as warm-up after the ramp-up and as ramp-down, hide an incident.
 
 Why it matters
-    A warm-up a little longer than it need be is the easiest way to lose a stall: declare 60 s instead of 30,
-    and the report is clean. What was cut must have been uneventful, or be named.
+    A warm-up longer than needed hides a stall: declare 60 s instead of 30 s, and the report looks clean. The
+    excluded part must be uneventful, or its incident must be reported.
 
 How it is computed
     Per generator and scenario the excluded parts run from the end of the ramp-up (0 s if there is none) to the
@@ -55,7 +55,7 @@ from auditor.api import (
 RULE = Rule(
     id="SS06",
     slug="hidden-incident",
-    title="What is excluded hides an incident",
+    title="The excluded warm-up or ramp-down hides an incident",
     severity="invalid",
     since="0.1",
     limits=(

@@ -4,7 +4,7 @@ What it checks
 
 Why it matters
     Requests made while the rate climbs meet a lightly loaded system. Counted together with those at the full
-    rate they lower every percentile: the figure is of no rate at all.
+    rate they lower every percentile: the figure then belongs to no rate.
 
 How it is computed
     The ramp-up ends with the first stage whose target is the highest rate of the plan. The warm-up is cut after

@@ -1,10 +1,10 @@
 """
 What it checks
-    Whether somebody said how long the warm-up is.
+    Whether the length of the warm-up was declared.
 
 Why it matters
-    What is left out of the figures is a decision: caches fill, code is compiled, pools grow. If it is left to a
-    default or to a tool, nobody can say afterwards whether an incident was cut away with it.
+    Which part is left out of the figures is a decision: caches fill, code is compiled, pools grow. If a default
+    or a tool makes it, nobody can tell afterwards whether an incident was cut away with it.
 
 How it is computed
     The option --warmup, or warmup in k6-audit.toml. 0 s is a declaration. Without one the figures are computed
@@ -14,8 +14,8 @@ How to fix it
     Decide it before the test: at least to the end of the ramp-up (SS03), longer if the system needs it.
 
 When it is wrong
-    Never: the auditor never chooses a warm-up by itself, because a rule that finds "the stable part" deletes
-    incidents.
+    Never: the auditor never chooses a warm-up by itself, because automatic truncation to "the stable part"
+    removes incidents.
 """
 
 from auditor.api import Declared, Findings, Missing, Plan, Rule, Unknown
@@ -38,7 +38,7 @@ def check(declared: Declared, plan: Plan) -> Findings:
     end_s = max((float(end) for end in ramps if end is not None), default=0.0)
     example = f"--warmup {end_s:g}s covers the ramp-up" if end_s else "--warmup 0s leaves nothing out"
     yield Unknown(
-        "no warm-up was declared, so nobody said which part of the run counts (0 s is an answer)",
+        "no warm-up was declared, so the measurement window is not defined (0 s is an answer)",
         f"declare it: {example}; or set warmup in k6-audit.toml",
         missing=Missing.WARMUP,
     )

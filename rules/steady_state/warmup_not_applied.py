@@ -3,8 +3,8 @@ What it checks
     Whether a report that declares a warm-up left it out of its percentiles.
 
 Why it matters
-    "30 s warm-up excluded" above figures that include it is a promise not kept: cold caches and ramps are in
-    the tail, or a quiet start hides it.
+    "30 s warm-up excluded" above figures that include it is wrong: cold caches and the ramp are in the tail,
+    or a quiet start lowers it.
 
 How it is computed
     From the run beside the report: the percentiles once with the warm-up left out and once with nothing left
@@ -33,9 +33,9 @@ from auditor.api import (
 RULE = Rule(
     id="SS02",
     slug="warmup-not-applied",
-    title="The warm-up was declared and not left out",
+    title="The declared warm-up was not excluded",
     severity="invalid",
-    since="0.2",
+    since="0.1",
     uses=("HD13.relative",),
     references=("semantics §3",),
 )

@@ -4,7 +4,7 @@ What it checks
 
 Why it matters
     Garbage collection, cache expiry, log rotation, scheduled jobs and autoscaling come in minutes. A window of
-    seconds meets none of them and repeats badly; a window of no length measures nothing.
+    seconds meets none of them and repeats badly; an empty window measures nothing.
 
 How it is computed
     The length of the union of the measured scenarios' windows, warm-up excluded: below 60 s, or with fewer than
@@ -18,7 +18,7 @@ How to fix it
 
 When it is wrong
     For a smoke test, which asks only whether the thing runs: declare purpose = "smoke", and the header says so.
-    At very low rates 1,000 starts take long; a result from fewer is an anecdote all the same.
+    At very low rates 1,000 starts take long; fewer still do not make a repeatable result.
 """
 
 import math
@@ -50,10 +50,10 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("capacity_s", 600, "s", "MLPerf: ten minutes"),
+        Limit("capacity_s", 600, "s", "MLPerf: at least ten minutes"),
         Limit("short_s", 60, "s", "own: one minute"),
         Limit("least_s", 10, "s", "wrk2: calibrates for 10 s before it measures"),
-        Limit("least_planned", 1000, "planned starts", "own: ten beyond p99"),
+        Limit("least_planned", 1000, "planned starts", "own: ten samples lie above p99"),
         Limit("least_samples", 72, "requests", "the fewest that give p95 an interval"),
     ),
     references=("semantics §3",),

@@ -3,8 +3,8 @@ What it checks
     Whether the run had any threshold.
 
 Why it matters
-    Without a threshold k6 exits with 0 whatever happened, and a pipeline is green for a system that answered
-    nothing but errors.
+    Without a threshold k6 exits with 0 whatever happened, so a pipeline passes a system that answered
+    only with errors.
 
 How it is computed
     Thresholds of the options (`k6 inspect`) or, without options, of the Metric lines of the points file,
@@ -15,7 +15,7 @@ How to fix it
 
 When it is wrong
     An exploratory run may well have none. Metric lines do not show thresholds on submetrics: if only those
-    lines are there and a metric has submetrics, the question stays open.
+    lines are there and a metric has submetrics, the rule is unknown.
 """
 
 from auditor.api import (
@@ -50,7 +50,7 @@ def check(
     thresholds: Thresholds, evidence: Evidence, counted: CountSources, samples: Samples | None, limits: Limits
 ) -> Findings:
     if thresholds.defined is None:
-        yield Unknown("nothing says which thresholds the run had", FIX, missing=Missing.OPTIONS)
+        yield Unknown("the thresholds of the run are not known", FIX, missing=Missing.OPTIONS)
         return
     if len(thresholds.found) >= limits["least"]:
         return

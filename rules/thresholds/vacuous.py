@@ -4,7 +4,7 @@ What it checks
 
 Why it matters
     k6 lets a threshold on a metric without a single sample pass. `p(95)<300` on a submetric whose tag was
-    misspelt is green for ever.
+    misspelt always passes.
 
 How it is computed
     Every threshold of the options (or of a summary) is evaluated on the samples of its metric or submetric. One
@@ -35,7 +35,7 @@ from auditor.api import (
 RULE = Rule(
     id="TH02",
     slug="vacuous-threshold",
-    title="A threshold had nothing to judge",
+    title="A threshold had no samples",
     severity="invalid",
     since="0.1",
     limits=(Limit("samples", 1, "samples", "without one nothing is proven"),),

@@ -5,9 +5,9 @@ What it checks
     `stages` outside a scenario).
 
 Why it matters
-    In a closed model every VU waits for its answer before it asks again. When the system slows down, the load
+    In a closed model every VU waits for its answer before it sends again. When the system slows down, the load
     slows down with it: the arrivals that should have met the slow system are never made, and the percentiles
-    leave out exactly the users who waited. No rate and no capacity can be claimed from such a run.
+    leave out exactly those (coordinated omission). No rate and no capacity can be claimed from such a run.
 
 How it is computed
     The executor of each scenario, from k6's banner and from `k6 inspect` where it agrees with the banner. A
@@ -15,7 +15,7 @@ How it is computed
 
 How to fix it
     Use constant-arrival-rate or ramping-arrival-rate, with the rate that the system is to be tested at and
-    enough preAllocatedVUs: rate × seconds of an iteration, and a reserve for slow moments.
+    enough preAllocatedVUs: rate × seconds of an iteration, plus headroom for slow moments.
 
 When it is wrong
     Where the product really is a closed loop: one terminal, one user, one queue worker that waits. Declare it
@@ -69,13 +69,13 @@ def check(
         executor, vus = plans[0].executor, sum(one.max_vus or 0 for one in plans)
         pool = f", {vus:,} VUs" if vus else ""
         rate = _rate(plans, accounting, timeline)
-        happened = f" (this run happened to reach {rate:,.4g}/s)" if rate else ""
+        happened = f" (this run reached {rate:,.4g}/s)" if rate else ""
         more = f", more than {vus:,} of them," if vus else ""
         yield Finding(
             message=(
-                f"{scenario} ran {executor}{pool}: each VU waits for its answer before it asks again, so the "
-                "load follows the system, and the users who would have met it when it was slow were never "
-                "sent"
+                f"{scenario} ran {executor}{pool}: each VU waits for its answer before it sends again, so the "
+                "load drops when the system slows down, and the requests that would have met the slow "
+                "system were never sent"
             ),
             fix=(
                 f"run {scenario} with constant-arrival-rate at the rate that is claimed{happened}, with "

@@ -4,8 +4,8 @@ What it checks
 
 Why it matters
     `rps` makes every request wait inside k6 for its turn, over all scenarios and VUs together. Iterations get
-    longer, VUs run out, starts are dropped, and the wait is in no request metric: the schedule is missed by
-    k6's own brake while the system under test idles. k6's documentation advises against it.
+    longer, VUs run out, starts are dropped, and the wait is in no request metric: k6 throttles itself
+    while the system under test idles. k6's documentation advises against it.
 
 How it is computed
     `options.rps` of each generator, from the best source that shows it (`k6 inspect`, an archive, the script's
@@ -67,7 +67,7 @@ def check(evidence: Evidence, plan: Plan, limits: Limits) -> Findings:
         asks = f", while its schedule asks for up to {float(max(peaks)):,.4g} iterations/s" if peaks else ""
         yield Finding(
             message=(
-                f"rps = {options.rps:g} holds the whole k6 process{where} to {options.rps:g} requests/s, all "
+                f"rps = {options.rps:g} limits the whole k6 process{where} to {options.rps:g} requests/s, all "
                 f"scenarios together{asks}: requests wait inside k6, and no request metric shows that wait"
             ),
             fix="remove rps from the options and run again; the scenario's rate alone sets the load",

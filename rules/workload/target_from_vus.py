@@ -37,7 +37,7 @@ RULE = Rule(
     title="The target rate is only implied by a number of VUs",
     severity="invalid",
     since="0.1",
-    limits=(Limit("scenarios", 0, "scenarios", "a closed model has no rate of its own"),),
+    limits=(Limit("scenarios", 0, "scenarios", "own: a closed model has no rate of its own"),),
     references=("semantics §9",),
     consequence_of=("WM01",),
 )

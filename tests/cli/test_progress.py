@@ -62,8 +62,8 @@ def test_who_reads() -> None:
     [
         (["--jobs", "0"], "--jobs: not a number of threads: 0 (from 1 to 1024)"),
         (["--memory", "much"], "--memory: not a size: 'much' (for example 512MB or 2GiB)"),
-        (["--scheduler", "host"], "--scheduler: no address of a Dask scheduler: 'host' (for example tcp://host:8786)"),
-        (["--scheduler", "tcp://h:1", "--jobs", "2"], "--jobs is for threads here, --scheduler for a cluster"),
+        (["--scheduler", "host"], "--scheduler: not the address of a Dask scheduler: 'host' (for example tcp://host:8786)"),
+        (["--scheduler", "tcp://h:1", "--jobs", "2"], "--jobs (threads) and --scheduler (a cluster) exclude each other"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_said_in_one_line(arguments: list[str], said: str) -> None:

@@ -572,7 +572,7 @@ def test_beside_another_points_file_it_is_refused(copy: Path, other: str) -> Non
     path = written(copy.parent / "beside", other, "k6.csv" if other.startswith("metric_name") else "k6.json")
     shutil.copy(copy, path.parent)
     with pytest.raises(
-        AuditError, match=r"two points files of which neither was made of the other: .* and copy.parquet"
+        AuditError, match=r"two points files neither of which was made from the other: .* and copy.parquet"
     ):
         read_run([path.parent])
 
@@ -666,15 +666,15 @@ def retyped(name: str, kind: pa.DataType, *, nullable: bool = False) -> pa.Schem
 
 ENCODED = {"time": "DELTA_BINARY_PACKED", "value": "PLAIN"}
 HOSTILE: dict[str, tuple[list[Rows], dict[str, Any], str]] = {
-    "a value that is NaN": ([[("m", 1, float("nan"), "{}")]], {}, "no finite number"),
-    "a value that is infinite": ([[("m", 1, float("-inf"), "{}")]], {}, "no finite number"),
+    "a value that is NaN": ([[("m", 1, float("nan"), "{}")]], {}, "not a finite number"),
+    "a value that is infinite": ([[("m", 1, float("-inf"), "{}")]], {}, "not a finite number"),
     "metrics not in order": ([ROWS[2:], ROWS[:2]], {}, "order of their metrics"),
     "metrics mixed": ([ROWS], {}, "several metrics"),
-    "time not in order": ([[ROWS[1], ROWS[0]]], {}, "order of time"),
-    "tags that are a list": ([[("m", 1, 1.0, "[]")]], {}, "no object of strings"),
+    "time not in order": ([[ROWS[1], ROWS[0]]], {}, "out of time order"),
+    "tags that are a list": ([[("m", 1, 1.0, "[]")]], {}, "not an object of strings"),
     "tags that are no JSON": ([[("m", 1, 1.0, "{a}")]], {}, "property name"),
-    "tags that are a number": ([[("m", 1, 1.0, '{"a":1}')]], {}, "no object of strings"),
-    "tags within tags": ([[("m", 1, 1.0, '{"a":{"b":"c"}}')]], {}, "no object of strings"),
+    "tags that are a number": ([[("m", 1, 1.0, '{"a":1}')]], {}, "not an object of strings"),
+    "tags within tags": ([[("m", 1, 1.0, '{"a":{"b":"c"}}')]], {}, "not an object of strings"),
     "tags without an end": ([[("m", 1, 1.0, '{"a":' + "[" * 100_000)]], {}, "RecursionError"),
     "values in another type": (GROUPS, {"schema": retyped("value", pa.float32())}, "column value is of another type"),
     "milliseconds": (GROUPS, {"schema": retyped("time", pa.timestamp("ms", tz="UTC"))}, "column time is of another type"),
@@ -713,27 +713,27 @@ def put(*path: str, to: Any) -> Callable[[dict[str, Any]], object]:
 
 
 SAYINGS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "more samples than there are": (lambda s: s["read"].update(points=4, lines=4), "3 samples, and it says 4"),
-    "fewer samples than there are": (put("read", "points", to=2), "3 samples, and it says 2"),
+    "more samples than there are": (lambda s: s["read"].update(points=4, lines=4), "3 samples, but its metadata says 4"),
+    "fewer samples than there are": (put("read", "points", to=2), "3 samples, but its metadata says 2"),
     "fewer lines than samples": (put("read", "lines", to=2), "contradict"),
-    "samples below zero": (put("read", "points", to=-3), "-3 is no count"),
-    "samples that are no number": (put("read", "points", to="3"), "is no count"),
-    "samples that are a truth": (put("read", "dropped_values", to=True), "True is no count"),
-    "lines beyond counting": (put("read", "lines", to=2**63), "is no count"),
+    "samples below zero": (put("read", "points", to=-3), "-3 is not a count"),
+    "samples that are no number": (put("read", "points", to="3"), "is not a count"),
+    "samples that are a truth": (put("read", "dropped_values", to=True), "True is not a count"),
+    "lines beyond counting": (put("read", "lines", to=2**63), "is not a count"),
     "damage without a place": (lambda s: s["read"].update(malformed=1, lines=4), "first malformed line"),
     "a place without damage": (put("read", "first_malformed_line", to=1), "first malformed line"),
     "damage beyond the end": (lambda s: s["read"].update(malformed=1, lines=4, first_malformed_line=5), "first malformed line"),
     "a unit of stamps that is none": (put("read", "stamp_unit_ns", to=7), "contradict"),
-    "torn by a number": (put("read", "torn", to=5), "5 is no text"),
+    "torn by a number": (put("read", "torn", to=5), "5 is not text"),
     "no report": (lambda s: s.pop("read"), "KeyError"),
     "no definitions": (put("definitions", to=None), "not iterable"),
     "a definition that is none": (put("definitions", to=[1]), "not subscriptable"),
     "a threshold that is none": (
         put("definitions", to=[{"name": "m", "type": "trend", "contains": "time", "thresholds": [1], "submetrics": []}]),
-        "1 is no text",
+        "1 is not text",
     ),
-    "an original of less than nothing": (put("original", "size_bytes", to=-1), "-1 is no count"),
-    "tag sets that are none": (put("without_samples", "tags", to=['{"a":1}']), "no object of strings"),
+    "an original of less than nothing": (put("original", "size_bytes", to=-1), "-1 is not a count"),
+    "tag sets that are none": (put("without_samples", "tags", to=['{"a":1}']), "not an object of strings"),
     "no version": (lambda s: s.pop("format"), "KeyError"),
 }  # fmt: skip
 
@@ -815,7 +815,7 @@ def test_more_rows_than_a_file_of_that_size_can_have(tmp_path: Path, monkeypatch
     rows: Rows = [("iterations", 1, 1.0, "{}")] * 50_000
     path = crafted(tmp_path / "x.parquet", [rows])
     samples_of(points_of(path))
-    monkeypatch.setattr(parquet_layout, "ROWS_FREE", 1000)
+    monkeypatch.setattr(parquet_layout, "ROWS_ALWAYS_ACCEPTED", 1000)
     assert "50,000 samples in" in refusal(path)
 
 

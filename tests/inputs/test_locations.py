@@ -93,7 +93,7 @@ def test_a_pattern_that_matches_nothing(tmp_path: Path) -> None:
 def test_one_and_all(tmp_path: Path) -> None:
     folders(tmp_path, "gen-1", "gen-2")
     assert resolve_one(f"{tmp_path}/gen-1*") == tmp_path / "gen-1"
-    with pytest.raises(AuditError, match="2 match, one is wanted"):
+    with pytest.raises(AuditError, match="2 match, where one is needed"):
         resolve_one(f"{tmp_path}/gen-*")
     assert resolve_all([f"{tmp_path}/gen-2", f"{tmp_path}/gen-1"]) == [tmp_path / "gen-2", tmp_path / "gen-1"]
     with pytest.raises(AuditError, match="named twice"):

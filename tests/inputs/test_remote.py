@@ -294,7 +294,7 @@ def test_a_copy_of_a_run_in_a_bucket(bucket: Any, tmp_path: Path) -> None:
         ("s3://no-such-bucket/run", "s3://no-such-bucket/run: no such bucket (check its name"),
         ("s3://no-such-bucket", "s3://no-such-bucket: no such bucket"),
         ("s3://runs/gen-*", "s3://runs/gen-*: nothing matches"),
-        ("s3://runs/empty", "s3://runs/empty: nothing here is evidence of a k6 run"),
+        ("s3://runs/empty", "s3://runs/empty: no evidence of a k6 run was found"),
         ("s3://not a bucket/run", "cannot be read"),
     ],
 )
@@ -380,7 +380,7 @@ def test_no_traceback_shows_credentials(web: str) -> None:
 )
 def test_outputs_policies_and_rules_are_on_disk(arguments: tuple[str, ...]) -> None:
     done = run(*(a.format(run=SAMPLES / "open_healthy") for a in arguments))
-    one_line(done, "a URL, where a local path is wanted")
+    one_line(done, "a URL, where a local path is needed")
     assert PASSWORD not in done.stderr
 
 

@@ -60,8 +60,8 @@ def test_exits_as_lint_does(healthy: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["report", "-o", "r.html"], "no run is named"),
-        (["report", "{healthy}"], "nowhere to write"),
+        (["report", "-o", "r.html"], "no run given"),
+        (["report", "{healthy}"], "no output file given"),
         (["report", "{healthy}", "-o", "r.pdf"], "no known suffix"),
         (["report", "{healthy}", "-o", "r.html", "-o", "r.html"], "named twice"),
         (["report", "nowhere", "-o", "r.html"], "no such file or folder"),

@@ -102,7 +102,7 @@ def test_ids_are_unique(audits: Mapping[str, Audit]) -> None:
     ("kind", "words"),
     [
         ("starved", ["over offered demand", "not identified", "do not rely on the figures", "OL01"]),
-        ("closed", ["of what was sent", "no starts were planned", "What was to be offered is not known"]),
+        ("closed", ["of what was sent", "no starts were planned", "The offered demand is not known"]),
         ("unproven", ["too little is known", "keeps the run from being proven", "no host metrics"]),
         ("cut", ["not reached", "in flight at the end", "exit code 137"]),
         ("empty", ["Not drawn:", "INVALID"]),
@@ -165,7 +165,7 @@ def test_the_json_inside_cannot_be_ended_by_a_string() -> None:
 @pytest.mark.parametrize(
     ("page", "says"),
     [
-        ("<html></html>", "no result is inside"),
+        ("<html></html>", "no embedded k6-audit result in this page"),
         ('<script type="application/json" id="k6-audit-result">{"a"</script>', "damaged"),
         ('<script type="application/json" id="k6-audit-result">{"report_version":2}</script>', "version 2"),
         ('<script type="application/json" id="k6-audit-result">[]</script>', "version None"),

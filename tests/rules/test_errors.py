@@ -88,7 +88,7 @@ CROSSED = LOG + "error msg=\"thresholds on metrics 'http_req_duration' have been
 CASES = [
     # n = 1,000: 9 may be without a latency for p99, none for p99.9 (see SD01).
     Case("ER03", "none failed", "pass", HEALTHY),
-    Case("ER03", "1 of 1,000 failed", "fail:warning", failing(1), ("",), "p99.9 cannot"),
+    Case("ER03", "1 of 1,000 failed", "fail:warning", failing(1), ("",), "p99.9 is not identified"),
     Case("ER03", "9 of 1,000 failed", "fail:warning", failing(9)),
     Case("ER03", "10 of 1,000 failed", "fail:invalid", failing(10), ("",), "p99 and p99.9"),
     # Rank ⌈0.5 × 999⌉ = 500 leaves 499.

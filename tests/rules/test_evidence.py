@@ -137,7 +137,7 @@ CASES = [
     Case("EV01", "Metric lines alone", "fail:invalid", world(change=points(lambda found: [x for x in found if '"Metric"' in x])), ("",), "no sample"),
     Case("EV01", "no plan", "unknown", NO_PLAN),
     Case("EV01", "no points", "unknown", NO_POINTS),
-    Case("EV01", "one generator's points missing", "fail:invalid", World((half(), half(1)), change=remove("gen-2/k6.json")), ("gen-2",), "gen-2 left no points"),
+    Case("EV01", "one generator's points missing", "fail:invalid", World((half(), half(1)), change=remove("gen-2/k6.json")), ("gen-2",), "gen-2 has no points file"),
     Case("EV01", "two whole generators", "pass", PAIR),
     Case("EV02", "whole", "pass", HEALTHY),
     # 0.01 % of 10,000 lines is 1.
@@ -150,7 +150,7 @@ CASES = [
     *(Case("EV02", f"a lost {m}", "fail:invalid", without_metric(m, 500)) for m in ("http_reqs", "http_req_duration", "http_req_blocked", "http_req_failed", "iterations", "iteration_duration", "data_sent", "data_received")),
     Case("EV02", "a metric left out as a whole", "pass", world(change=points(lambda found: [x for x in found if "http_req_tls" not in x]))),
     Case("EV02", "a torn end is EV01's", "pass", world(change=TORN)),
-    Case("EV02", "values that are no number", "fail:warning", world(extra_lines=[point("mine", 5.0, 1.0).replace('"value":1.0', '"value":+Inf')]), ("",), "no finite number"),
+    Case("EV02", "values that are no number", "fail:warning", world(extra_lines=[point("mine", 5.0, 1.0).replace('"value":1.0', '"value":+Inf')]), ("",), "not a finite number"),
     Case("EV03", "all agree", "pass", HEALTHY),
     Case("EV03", "another rate", "fail:invalid", options("rate", 130), ("api",), "100.00/s"),
     Case("EV03", "another length", "fail:invalid", options("duration", "40s"), ("api",)),

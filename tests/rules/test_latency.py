@@ -51,8 +51,8 @@ SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "reason": ""}}
 
 CASES = [
     Case("LS01", "10,000", "pass", requests(1000, 10)),
-    Case("LS01", "9,999", "fail:warning", requests(1111, 9), ("",), "9,999 sent requests: p99.9 is weak"),
-    Case("LS01", "3,688: the cell is there, and weak", "fail:warning", requests(922, 4), ("",), "p99.9 is weak"),
+    Case("LS01", "9,999", "fail:warning", requests(1111, 9), ("",), "9,999 sent requests: only 9 samples lie above p99.9"),
+    Case("LS01", "3,688: the cell is there, and weak", "fail:warning", requests(922, 4), ("",), "only 3 samples lie above p99.9"),
     Case("LS01", "3,687: the cell is n/a", "fail:warning", requests(1229, 3), ("",), "p99.9 is n/a, need 3,688"),
     Case("LS01", "3,688 where no more is asked for", "pass", requests(922, 4, {"limits": {"LS01": {"weak": 3688}}})),
     # 990 starts and 10 drops are 1,000 offered.
@@ -69,12 +69,12 @@ CASES = [
     Case("LS02", "no points", "unknown", NO_POINTS),
     Case("LS05", "in order", "pass", HEALTHY),
     Case("LS05", "of failures alone", "pass", world(Scenario(duration_s=10, answer=fails(1000)))),
-    Case("LS05", "less than no time", "fail:invalid", NEGATIVE, ("",), "1 of 1,001"),
+    Case("LS05", "a negative duration", "fail:invalid", NEGATIVE, ("",), "1 of 1,001"),
     Case("LS05", "of one of two scenarios", "fail:invalid", world(Scenario("a", duration_s=10), Scenario("b", duration_s=10), extra_lines=request_lines(5.0, -1.0, "b")), ("", "b")),
     Case("LS05", "no request", "not-applicable", NO_REQUESTS),
     Case("LS05", "no points", "unknown", NO_POINTS),
     Case("LS11", "possible", "pass", HEALTHY),
-    Case("LS11", "less than no time", "fail:invalid", NEGATIVE, ("api",), "less than no time"),
+    Case("LS11", "a negative duration", "fail:invalid", NEGATIVE, ("api",), "negative duration"),
     Case("LS11", "1 ms above the longest iteration", "pass", beside(51.0)),
     Case("LS11", "1.1 ms above the longest iteration", "fail:invalid", beside(51.1), ("api",), "longest iteration"),
     Case("LS11", "longer than an iteration, some were cut off", "pass", beside(51.1, starts_s=slots(100, 10)[:999], interrupted_s=[10.0])),

@@ -90,8 +90,8 @@ TWO_STRICTEST = [half(i, thresholds={"dropped_iterations": ["count<1"]}) for i i
 CASES = [
     # n = 1,000: p99 falls on rank ⌈0.99 × 999⌉ = 990 of 0 … 999, so 9 may lack a latency; p99.9 on 999: none.
     Case("SD01", "no drop", "pass", HEALTHY),
-    Case("SD01", "1 of 1,000 dropped: p99.9 is lost", "fail:warning", dropping(1), ("",), "p99.9 cannot"),
-    Case("SD01", "9 of 1,000 dropped", "fail:warning", dropping(9), ("",), "p99.9 cannot"),
+    Case("SD01", "1 of 1,000 dropped: p99.9 is lost", "fail:warning", dropping(1), ("",), "p99.9 is not identified"),
+    Case("SD01", "9 of 1,000 dropped", "fail:warning", dropping(9), ("",), "p99.9 is not identified"),
     Case("SD01", "10 of 1,000 dropped: p99 is lost", "fail:invalid", dropping(10), ("",), "p99 and p99.9"),
     Case("SD01", "one line of value 10", "fail:invalid", world(Scenario(duration_s=10, starts_s=[s for s in slots(100, 10) if not 5 <= s < 5.1]), extra_lines=TEN_IN_ONE), ("",), "10 iterations dropped"),
     # 6 dropped and 6 failed: neither loses p99 by itself, both together do.
@@ -130,7 +130,7 @@ CASES = [
     Case("SD04", "2 more: the allowance", "pass", world(Scenario(duration_s=10, requests=0, starts_s=more(slots(100, 10), 2)))),
     Case("SD04", "3 more", "fail:invalid", world(Scenario(duration_s=10, requests=0, starts_s=more(slots(100, 10), 3))), ("api",), "1,003"),
     # 1,000 starts and 3 drops are 1,003 as well.
-    Case("SD04", "3 drops more", "fail:invalid", world(Scenario(duration_s=10, requests=0, drops_s=[3.001, 4.001, 5.001])), ("api",), "3 drops"),
+    Case("SD04", "3 drops more", "fail:invalid", world(Scenario(duration_s=10, requests=0, drops_s=[3.001, 4.001, 5.001])), ("api",), "3 dropped"),
     Case("SD04", "2 drops more", "pass", world(Scenario(duration_s=10, requests=0, drops_s=[3.001, 4.001]))),
     Case("SD04", "closed", "not-applicable", CLOSED_RUN),
     Case("SD04", "no plan", "unknown", NO_PLAN),

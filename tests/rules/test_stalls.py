@@ -111,7 +111,7 @@ CASES = [
     Case("CO05", "nothing unfinished", "pass", HEALTHY),
     Case("CO05", "1 interrupted", "fail:warning", cut(1), ("api",), "1 iteration was interrupted"),
     Case("CO05", "9 interrupted", "fail:warning", cut(9)),
-    Case("CO05", "10 interrupted", "fail:invalid", cut(10), ("api",), "p99 cannot"),
+    Case("CO05", "10 interrupted", "fail:invalid", cut(10), ("api",), "p99 is not identified"),
     Case("CO05", "5 interrupted with 5 failed", "fail:invalid", cut(5, 5)),
     Case("CO05", "5 interrupted with 4 failed", "fail:warning", cut(5, 4)),
     # The last 3 of 4,000: e = 2, so 3 are silent, and ⌈0.99 × 3,999⌉ = 3,960 leaves 39.

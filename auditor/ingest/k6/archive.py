@@ -52,19 +52,19 @@ def open_tar(path: Path) -> Archive:
     """The first two members of a tar, which k6 writes first.
 
     Raises:
-        UnusableArchive: if it is no archive of k6, or damaged, or too large to be one.
+        UnusableArchive: if it is not a k6 archive, or damaged, or too large to be one.
     """
     data = _Bytes(streams.chunks(path))
     name, size = _header(data)
     if name != "metadata.json":
-        raise UnusableArchive("a tar that does not begin with metadata.json is no k6 archive")
+        raise UnusableArchive("a tar that does not begin with metadata.json is not a k6 archive")
     if size > MAX_METADATA_BYTES:
         raise UnusableArchive(f"its metadata.json is larger than {MAX_METADATA_BYTES >> 20} MB")
     text = streams.decode(data.take(size))
     try:
         item = json.loads(text)
     except (ValueError, RecursionError):
-        raise UnusableArchive("its metadata.json is no JSON") from None
+        raise UnusableArchive("its metadata.json is not JSON") from None
     if not looks_like_metadata(item):
         raise UnusableArchive("its metadata.json is not that of a k6 archive")
     try:
@@ -112,9 +112,9 @@ class _Bytes:
             try:
                 block = next(self._blocks, None)
             except streams.DamagedStream as damage:
-                raise UnusableArchive(f"a tar that breaks off ({damage})") from damage
+                raise UnusableArchive(f"a tar that is cut off ({damage})") from damage
             if block is None:
-                raise UnusableArchive("a tar that breaks off")
+                raise UnusableArchive("a tar that is cut off")
             self._rest += block
         taken, self._rest = self._rest[:size], self._rest[size:]
         return taken
@@ -128,7 +128,7 @@ def _header(data: _Bytes) -> tuple[str, int]:
     """
     block = data.take(BLOCK)
     if not is_tar(block) or block[156:157] not in _REGULAR:
-        raise UnusableArchive("a tar whose first members are no plain files is no k6 archive")
+        raise UnusableArchive("a tar whose first members are not plain files is not a k6 archive")
     told = _octal(block[148:156])
     if told != sum(block[:148]) + sum(block[156:]) + 8 * ord(" "):
         raise UnusableArchive("a tar with a damaged header")

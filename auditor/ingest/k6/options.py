@@ -45,7 +45,7 @@ def read_options(item: dict[str, Any], path: str, known_problems: Iterable[str] 
     scenarios: list[ScenarioOptions] = []
     described = item.get("scenarios") or {}
     if not isinstance(described, dict):
-        problems.append("its scenarios are no object")
+        problems.append("its scenarios are not an object")
         described = {}
     if not described and not problems:
         described, problem = _from_shortcuts(item)

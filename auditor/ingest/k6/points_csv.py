@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from auditor.inputs.redact import Redactor
 
 MAX_RECORD_BYTES = 1 << 20
-"""A record that is not closed within this is taken for a stray quote."""
+"""A quoted record that is not closed within this many bytes is taken for a stray quote."""
 HEADER = ("metric_name", "timestamp", "metric_value")
 EXTRA = "extra_tags"
 """The column of all tags that are no system tags, as `k=v&k=v` without escaping: kept as one opaque tag."""
 METADATA = "metadata"
 NOT_FINITE = ["+Inf", "-Inf", "Inf", "NaN"]
-"""How Go prints them."""
+"""Infinite and missing values, as Go prints them."""
 
 _UNITS = ((9_000_000_000, 1_000_000_000), (9 * 10**12, 1_000_000), (9 * 10**15, 1_000), (2**63, 1))
 """(below this, ns per unit): s, ms, µs, ns since the epoch, told by magnitude up to the year 2255."""
@@ -196,7 +196,7 @@ class CsvPart(BlockPart):
         if row is None or len(row) != header.width:
             raise ValueError("not as many columns as the header has")
         if not _NUMBER.match(row[2]):
-            raise ValueError("no number")
+            raise ValueError("not a number")
         number, stamp = float(row[2]), self._stamp(row[1])
         pairs = (_tag(header.names[i], row[i]) for i in header.tags)
         return row[0], stamp, number, tuple(pair for pair in pairs if pair is not None)

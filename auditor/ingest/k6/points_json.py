@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from auditor.inputs.redact import Redactor
 
 FAST_FROM_BYTES = 16 << 20
-"""From here on the scanner saves more than loading it costs (50 ms),"""
+"""From this size on the scanner saves more time than loading it costs (50 ms)."""
 MAKE_FROM_BYTES = 150 << 20
-"""and from here on it is worth making (some seconds, once)."""
+"""From this size on the scanner is worth compiling, which takes some seconds once."""
 EXPECTED_EXPANSION = 25
-"""Of a compressed file, to tell its size from."""
+"""How many times smaller a compressed file is assumed to be than its text."""
 FEW = 200
-"""Up to so many lines of a block that the scanner leaves go through `json` at once: pyarrow is not loaded."""
+"""Up to this many lines of a block that the scanner leaves go through `json`, without loading pyarrow."""
 ScannerUse = Literal["none", "kept", "made"]
-"""Whether the compiled scanner is used: never, if it has been made before, or always."""
+"""Whether the compiled scanner is used: never, only if it has been compiled before, or always."""
 
 # A JSON string and a flat object of strings, deterministic so that the matcher needs no backtracking.
 _STRING = r'"(?:[^"\\]|\\.)*"'
@@ -305,7 +305,7 @@ class JsonPart(BlockPart):
         kind = item["type"]
         name, data = item["metric"], item["data"]
         if not isinstance(name, str):
-            raise TypeError("metric is no string")
+            raise TypeError("metric is not a string")
         if kind == "Metric":
             definition = _definition(name, data)
             if definition.name not in self.tables.definitions:
@@ -316,7 +316,7 @@ class JsonPart(BlockPart):
             raise ValueError("neither Metric nor Point")
         value = data["value"]
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError("value is no number")
+            raise TypeError("value is not a number")
         stamp = stamp_ns(data["time"])
         if not math.isfinite(value):
             self._unfinite += 1
@@ -366,7 +366,7 @@ def stamp_ns(stamp: str) -> int:
     """RFC 3339 with up to nine decimals and any offset, as ns since the epoch.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if it is not a time stamp.
     """
     import datetime
 
@@ -433,7 +433,7 @@ def _tags(tags: Any) -> Tags:
     if tags is None:
         return ()
     if not isinstance(tags, dict) or not all(isinstance(v, str) for v in tags.values()):
-        raise TypeError("tags are no object of strings")
+        raise TypeError("tags are not an object of strings")
     return tuple(sorted(tags.items()))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_SCRIPT_BYTES = 2 << 20
 _MOST_STEPS = 200_000
-"""Values made in all: a few nested spreads of a name would otherwise make as many as they like."""
+"""Most values made for one script: a few nested spreads of a name could otherwise make any number."""
 _DEEPEST = 100
 _DEEPEST_PLACE = 300
 _MOST_PLACES = 20_000
@@ -65,7 +65,7 @@ class UnreadableScript(Exception):
 
 
 class _Unknown:
-    """A value that only running the script would tell."""
+    """A value that is known only by running the script."""
 
     def __repr__(self) -> str:
         return "unknown"
@@ -99,7 +99,7 @@ def read_script(text: str, path: str) -> Options:
     reader.note_changes(node)
     found = reader.value(node)
     if not isinstance(found, _Object):
-        raise UnreadableScript("a k6 script whose options only running it would tell")
+        raise UnreadableScript("a k6 script whose options are known only by running it")
     return replace(
         _options(found, path),
         kind="script",
@@ -296,7 +296,7 @@ class _Script:
             if node.type in _NAMES and node.text in wanted:
                 found += 1
                 if found > _MOST_PLACES or len(way) > _DEEPEST_PLACE:
-                    raise UnreadableScript("a k6 script that no person wrote")
+                    raise UnreadableScript("a k6 script that is too large or too deeply nested to analyse")
                 yield [*way, node]
             if cursor.goto_first_child():
                 way.append(node)

@@ -135,7 +135,7 @@ def _load(name: str, title: str, data: Mapping[str, Any], model: Mapping[str, An
     gap = (planned, started) if planned is not None and lost else None
     caption = f"Planned, started, completed and dropped, {_bucket(data['bucket_s'])}."
     if gap is not None:
-        caption += " The shaded part between planned and started was due and never sent."
+        caption += " The shaded part between planned and started was due and never offered."
     if planned is None:
         caption += " No rate was planned, or the plan is not known."
     desc = f"{', '.join(line.label for line in lines.values())} over {data['until_s']:,} s. {caption}"
@@ -181,12 +181,12 @@ def _percentiles(name: str, title: str, data: Mapping[str, Any], model: Mapping[
         if data["censored"]:
             caption += (
                 f", of which {data['censored']:,} have no latency: they failed or were never sent. "
-                f"The curve ends at p{100 * data['known_share']:.4g}, and no percentile above it can be known"
+                f"The curve ends at p{100 * data['known_share']:.4g}, and no percentile above it is identified"
             )
             end = chart.tail(data["known_share"]) if data["known_share"] < 1 else None
         caption += "."
     else:
-        caption += " What was to be offered is not known, so that only this curve can be drawn."
+        caption += " The offered demand is not known, so only this curve can be drawn."
     svg = chart.tail_chart(title, caption, "ms", lines, end, "not known" if end is not None else "")
     return _figure(name, title, caption, svg, lines, data)
 

@@ -97,7 +97,7 @@ def _read(name: str, data: bytes) -> ReportEvidence:
             else ()
         )
         if page.cut:
-            notes = (*notes, "the page is nested too deeply: its rest was not read")
+            notes = (*notes, "the page is nested too deeply: the rest was not read")
         made = _evidence(name, digest, len(data), "html", find(page.blocks), _result_of(_parsed(page.result)))
         return replace(
             made,
