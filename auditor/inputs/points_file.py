@@ -87,6 +87,7 @@ class BlockPart:
         self._points = self._malformed = self._unfinite = 0
         self._first_malformed: tuple[int, int] | None = None
         self._torn = ""
+        self._plain_because = ""
         self._metric_ids: dict[bytes, int] = {}
         self._tagset_of: dict[Tags, int] = {}
         self._stamp_gcd = 0
@@ -102,6 +103,7 @@ class BlockPart:
             stamp_gcd_ns=self._stamp_gcd,
             stamp_unit_ns=self._stamp_unit_ns(),
             sha256=self._blocks.sha256,
+            plain_because=self._plain_because,
         )
 
     def _stamp_unit_ns(self) -> int:

@@ -618,7 +618,11 @@ def _rehash_entry(at: int) -> int:
 def compiled() -> bytes:
     """Object code for this machine, with the functions `scan` and `rehash`: an address in, a number out.
 
-    Both are linked to all that they call and to nothing outside, so that the code runs without numba.
+    Both are C callbacks as `numba.cfunc` makes them. As nothing in them can raise, what a callback does with
+    an error is dead code, and LLVM drops it, once the rest is internal: what is left runs without numba.
+
+    Raises:
+        RuntimeError: if the code needs anything from outside all the same.
     """
     target = binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
         cpu=binding.get_host_cpu_name(),
@@ -626,22 +630,24 @@ def compiled() -> bytes:
         opt=3,
         codemodel="jitdefault",
     )
-    whole: Any = None
+    whole: Any = binding.parse_assembly("")
     for name, function in (("scan", _scan_entry), ("rehash", _rehash_entry)):
         made: Any = numba.cfunc(types.int64(types.int64), error_model="numpy")(function)
         module = binding.parse_assembly(made.inspect_llvm())
-        # The function itself, not the wrapper around it, which would report errors to the interpreter.
-        inner = made.native_name.removeprefix("cfunc.")
         for one in module.functions:
-            if one.name == inner:
+            if one.name == made.native_name:
                 one.name = name
             elif not one.is_declaration:
                 one.linkage = "internal"
         passes = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(speed_level=2))
         passes.getModulePassManager().run(module, passes)
-        if whole is None:
-            whole = module
-        else:
-            whole.link_in(module)
+        whole.link_in(module)
+    outside = [
+        one.name
+        for one in (*whole.functions, *whole.global_variables)
+        if one.is_declaration and not one.name.startswith("llvm.")
+    ]
+    if outside:
+        raise RuntimeError(f"the compiled scanner needs {', '.join(outside)}")
     code: bytes = target.emit_object(whole)
     return code
