@@ -26,6 +26,11 @@ CHUNK_BYTES = 256 << 20
 class PointsFile:
     """A points file; a format says how blocks of its lines are parsed (`_part`)."""
 
+    mixed = False
+    """Whether k6's console text stands between the samples (--out json=-)."""
+    note = ""
+    """What is to be said of the file beside its format."""
+
     def __init__(self, file: Path, label: str, redactor: Redactor | None = None) -> None:
         self.path = label
         self.file = file.absolute()

@@ -83,7 +83,8 @@ class JsonPoints(PointsFile):
         """
         super().__init__(file, label, redactor)
         self._pretty = pretty
-        self._mixed = mixed
+        self.mixed = mixed
+        self.note = "with console text in it" if mixed else ""
         self._compressed = streams.is_compressed(file)
         if fast is None:
             expected_bytes = self.size_bytes * (EXPECTED_EXPANSION if self._compressed else 1)
@@ -101,7 +102,7 @@ class JsonPoints(PointsFile):
         return Blocks(self.file, hashed=hashed, chunks=_compacted if self._pretty else None)
 
     def _part(self, blocks: Blocks) -> JsonPart:
-        return JsonPart(blocks, mixed=self._mixed, scanner=self._scanner)
+        return JsonPart(blocks, mixed=self.mixed, scanner=self._scanner)
 
     def _splits(self) -> bool:
         return not (self._pretty or self._compressed)
