@@ -23,11 +23,10 @@ from auditor.evidence import (
     Summary,
 )
 from auditor.ingest.host.format import UnusableHost
-from auditor.ingest.k6 import logs, points_pair
+from auditor.ingest.k6 import logs, points_formats, points_pair
 from auditor.ingest.k6.archive import UnusableArchive, read_archive
 from auditor.ingest.k6.console import read_console, strip_ansi
 from auditor.ingest.k6.options import read_options
-from auditor.ingest.k6.points_formats import POINTS_FORMATS
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
 from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary, read_totals
 from auditor.ingest.sniff import Recognised, sniff
@@ -275,7 +274,8 @@ def _options_note(options: Options) -> str:
 
 def _points(folder: _Folder, reading: _Reading) -> tuple[PointsSource, bool, Path] | None:
     """The folder's points file; whether k6's console text is mixed into it (--out json=-); its path."""
-    in_format = {one: [e for e in folder.of("points") if e[2].points is one] for one in POINTS_FORMATS}
+    points = folder.of("points")
+    in_format = {one: [e for e in points if e[2].points is one] for one in points_formats.POINTS_FORMATS}
     for same_format in in_format.values():
         for other, other_label, _ in same_format[1:]:
             first, label, _ = same_format[0]
