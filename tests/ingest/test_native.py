@@ -11,6 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
+from auditor.evidence import Declared, Evidence
+from auditor.facts.samples import Samples
+from auditor.facts.store import FactStore
+from auditor.ingest.bundle import read_run
+from auditor.ingest.k6 import native, points_json
+from auditor.samples.workers import Threads, Workers
 from tests.builder import Run, Scenario
 
 pytest.importorskip("numba")
@@ -260,3 +266,19 @@ def test_two_processes_at_once(points: Path, plain: str, made: Path, tmp_path: P
     assert [finish(one) for one in both] == [Read(plain, True, False, "")] * 2
     assert [path.name for path in cache.iterdir()] == [kept_in(made).name]
     assert read(points, cache, use="kept") == Read(plain, True, False, "")
+
+
+def test_the_facts_say_why_the_plain_reader_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Run([Scenario(duration_s=2)]).write(tmp_path / "run")
+
+    def note() -> str:
+        given = {Evidence: read_run([folder]), Declared: Declared(), Workers: Threads(1)}
+        return FactStore(given).get(Samples).plain_reader_note
+
+    def absent(names: tuple[str, ...], *, make: bool) -> None:
+        raise native.Unavailable("numba is not installed")
+
+    monkeypatch.setattr(native, "load", absent)
+    assert note() == ""  # a small file is read plainly as it is
+    monkeypatch.setattr(points_json, "FAST_FROM_BYTES", 1)
+    assert note() == "plain reader for k6.json: numba is not installed"
