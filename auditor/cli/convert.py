@@ -57,7 +57,6 @@ def convert(
 def _points(evidence: Evidence, target: Path) -> PointsFile:
     """The one points file that can be converted."""
     from auditor.columnar.read import ParquetPoints
-    from auditor.ingest.bundle import CONSOLE_WITHIN
     from auditor.inputs.points_file import PointsFile
 
     found = [(g.name, g.points) for g in evidence.generators if g.points is not None]
@@ -72,13 +71,13 @@ def _points(evidence: Evidence, target: Path) -> PointsFile:
     ((_, source),) = found
     if isinstance(source, ParquetPoints):
         raise AuditError("already a columnar copy", where=source.path)
-    if any(one.path == source.path and one.note == CONSOLE_WITHIN for one in evidence.sources):
+    assert isinstance(source, PointsFile)
+    if source.mixed:
         raise AuditError(
             "it contains console text, which a copy cannot hold",
             where=source.path,
             fix="put the lines that begin with { into a file of their own, and the others beside it",
         )
-    assert isinstance(source, PointsFile)
     return source
 
 

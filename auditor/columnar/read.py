@@ -321,7 +321,7 @@ class ParquetPoints(PointsFile):
         return self._copy.about
 
     @property
-    def made_of(self) -> str:
+    def note(self) -> str:  # type: ignore[override]
         """The original in words."""
         original = self.about.original
         return f"made of {original.name} ({original.format}, {original.size_bytes:,} bytes)"

@@ -102,6 +102,8 @@ class PartReport:
     """What the format cannot be finer than."""
     sha256: str = ""
     """Of the file, if this part was all of it, or the last to share it."""
+    plain_because: str = field(default="", compare=False)
+    """As in `ReadReport`."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,11 @@ class ReadReport:
     """Why the end is missing ("gzip stream cut off", "last line incomplete"); empty if it is whole."""
     stamp_resolution_ns: int = 1
     """The coarsest power of ten that divides every stamp."""
+    plain_because: str = field(default="", compare=False)
+    """Why the plain reader read a large file alone ("numba is not installed"); empty if it did not.
+
+    What it says of the file is the same, more slowly: two reports that differ in this are equal.
+    """
 
     @classmethod
     def of(cls, parts: Sequence[PartReport]) -> ReadReport:
@@ -137,6 +144,7 @@ class ReadReport:
                 *(p.stamp_unit_ns for p in parts),
                 1,
             ),
+            plain_because=next((p.plain_because for p in parts if p.plain_because), ""),
         )
 
 

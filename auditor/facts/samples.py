@@ -19,6 +19,13 @@ class Samples:
 
     by_generator: Mapping[str, GeneratorSamples]
 
+    @property
+    def plain_reader_note(self) -> str:
+        """One line on the large points files that were read without the compiled scanner, and why; or empty."""
+        slow = [s for s in self.by_generator.values() if s.read.plain_because]
+        names = ", ".join(s.path for s in slow)
+        return f"plain reader for {names}: {slow[0].read.plain_because}" if slow else ""
+
 
 @provides
 def samples(evidence: Evidence, declared: Declared, workers: Workers) -> Samples:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from auditor.columnar.read import ParquetPoints
 from auditor.errors import AuditError, not_one_run
 from auditor.evidence import (
     Console,
@@ -24,14 +23,11 @@ from auditor.evidence import (
     Source,
     Summary,
 )
-from auditor.ingest.host.plain_csv import read_host_csv
-from auditor.ingest.host.sadf_json import UnusableHost, read_sadf
-from auditor.ingest.k6 import logs, points_pair
+from auditor.ingest.host.format import UnusableHost
+from auditor.ingest.k6 import logs, points_formats, points_pair
 from auditor.ingest.k6.archive import UnusableArchive, read_archive
-from auditor.ingest.k6.console import looks_like_console, read_console, strip_ansi
+from auditor.ingest.k6.console import read_console, strip_ansi
 from auditor.ingest.k6.options import read_options
-from auditor.ingest.k6.points_csv import CsvPoints
-from auditor.ingest.k6.points_json import JsonPoints
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
 from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary, read_totals
 from auditor.ingest.sniff import Recognised, sniff
@@ -40,10 +36,13 @@ from auditor.inputs.blocks import FileDigest
 from auditor.inputs.redact import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-CONSOLE_WITHIN = "with console text in it"
-"""The note on a points file that k6 wrote to its standard output."""
+    from auditor.columnar.about import Original
+    from auditor.ingest.k6.points_formats import PointsFormat
+
+_Found = tuple["Path", str, Recognised]
+"""A file, its label, and what it was recognised as."""
 _EVIDENCE_FIX = "name the folder that holds k6.json.gz, console.txt, inspect.json and the host metrics"
 
 
@@ -52,9 +51,9 @@ class _Folder:
     """The files of one folder, recognised."""
 
     name: str
-    found: list[tuple[Path, str, Recognised]] = field(default_factory=list)
+    found: list[_Found] = field(default_factory=list)
 
-    def of(self, kind: str) -> list[tuple[Path, str, Recognised]]:
+    def of(self, kind: str) -> list[_Found]:
         return [entry for entry in self.found if entry[2].kind == kind]
 
     @property
@@ -145,7 +144,7 @@ def _one_target(target: Path, reading: _Reading) -> tuple[list[_Folder], list[Ho
         return [top], []
     shared: list[HostSeries] = []
     for path, label, what in top.found:
-        if what.kind in ("sadf", "host-csv"):
+        if what.kind == "host":
             shared += _read_host(path, label, what, "", reading)
         elif what.kind != "other":
             reading.ignored.append(
@@ -217,9 +216,8 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
     if points is None and not summaries:
         summaries = [one for one in printed if one is not None][:1]  # text, where nothing better was kept
     hosts: list[HostSeries] = []
-    for kind in ("sadf", "host-csv"):
-        for path, label, what in folder.of(kind):
-            hosts += _read_host(path, label, what, folder.name, reading)
+    for path, label, what in folder.of("host"):
+        hosts += _read_host(path, label, what, folder.name, reading)
     log: LogEvidence | None = None
     for found in found_logs:
         log = found if log is None else logs.merge(log, found)
@@ -282,56 +280,48 @@ def _options_note(options: Options) -> str:
 
 def _points(folder: _Folder, reading: _Reading) -> tuple[PointsSource, bool, Path] | None:
     """The folder's points file; whether k6's console text is mixed into it (--out json=-); its path."""
-    found = folder.of("points")
-    if not found:
-        return None
-    copies = [entry for entry in found if entry[2].copy]
-    in_csv = [entry for entry in found if entry[2].csv]
-    in_json = [entry for entry in found if not entry[2].copy and not entry[2].csv]
-    for same_format in (in_json, in_csv, copies):
+    points = folder.of("points")
+    in_format = {one: [e for e in points if e[2].points is one] for one in points_formats.POINTS_FORMATS}
+    for same_format in in_format.values():
         for other, other_label, _ in same_format[1:]:
             first, label, _ = same_format[0]
             if _content_digest(other) != _content_digest(first):
                 raise _two_runs(label, other_label, "of different content", first)
             reading.ignored.append(Ignored(other_label, f"the same points as {label}"))
-    if in_json and in_csv:
-        _same_run(in_json[0], in_csv[0], reading)
-    if copies and (in_json or in_csv):
-        _copy_of(copies[0], [*in_json, *in_csv], reading)
-    first, label, what = (in_json or in_csv or copies)[0]
-    if what.copy:
-        copy = ParquetPoints(first, label, reading.redactor)
-        _used(reading, first, label, what, folder.name, copy.made_of, digest=copy.sha256)
-        return copy, False, first
-    mixed = not what.csv and looks_like_console(streams.decode(streams.head(first)))
-    source: PointsSource
-    if what.csv:
-        source = CsvPoints(first, label, reading.redactor)
-    else:
-        source = JsonPoints(first, label, pretty=what.pretty, mixed=mixed, redactor=reading.redactor)
-    note = CONSOLE_WITHIN if mixed else ""
-    _used(reading, first, label, what, folder.name, note, digest=source.sha256)
-    return source, mixed, first
+    found = [(one, files) for one, files in in_format.items() if files]
+    if not found:
+        return None
+    originals = [(one, file) for one, files in found if one.made_of is None for file in files]
+    for one, files in found[1:]:
+        if one.made_of is None:
+            _same_run(originals[0], (one, files[0]), reading)
+        elif originals:
+            _copy_of(files[0], one.made_of, [file for _, file in originals], reading)
+    chosen, ((path, label, what), *_) = found[0]
+    source = chosen.open(path, label, reading.redactor)
+    _used(reading, path, label, what, folder.name, source.note, digest=source.sha256)
+    return source, source.mixed, path
 
 
-def _same_run(
-    in_json: tuple[Path, str, Recognised], in_csv: tuple[Path, str, Recognised], reading: _Reading
-) -> None:
-    """A JSON and a CSV of one run are one run: the JSON is used, which says more."""
-    why = points_pair.difference(in_json[0], in_csv[0])
+def _same_run(best: tuple[PointsFormat, _Found], other: tuple[PointsFormat, _Found], reading: _Reading) -> None:
+    """Files of one run in two formats are one run: the one that says more is used."""
+    (one, (path, label, _)), (another, (other_path, other_label, _)) = best, other
+    assert one.glance is not None
+    assert another.glance is not None
+    why = points_pair.difference(path, one.glance, other_path, another.glance)
     if why:
-        raise _two_runs(in_json[1], in_csv[1], f"that are not of one run ({why})", in_json[0])
-    reading.ignored.append(Ignored(in_csv[1], f"the same run as {in_json[1]} (JSON is used)"))
+        raise _two_runs(label, other_label, f"that are not of one run ({why})", path)
+    reading.ignored.append(Ignored(other_label, f"the same run as {label} ({one.name} is used)"))
 
 
 def _copy_of(
-    copy: tuple[Path, str, Recognised], originals: Sequence[tuple[Path, str, Recognised]], reading: _Reading
+    copy: _Found, made_of: Callable[[Path], Original], originals: Sequence[_Found], reading: _Reading
 ) -> None:
     """A copy beside its original is not needed: the original says at least as much."""
     path, label, _ = copy
-    made_of = ParquetPoints(path, label).about.original
+    said = made_of(path)
     for original, original_label, _ in originals:
-        if original.stat().st_size == made_of.size_bytes and FileDigest(original).hex() == made_of.sha256:
+        if original.stat().st_size == said.size_bytes and FileDigest(original).hex() == said.sha256:
             reading.ignored.append(Ignored(label, f"a columnar copy of {original_label}"))
             return
     raise _two_runs(originals[0][1], label, "neither of which was made from the other", path)
@@ -357,12 +347,10 @@ def _content_digest(path: Path) -> str:
 
 def _read_host(path: Path, label: str, what: Recognised, generator: str, reading: _Reading) -> list[HostSeries]:
     try:
-        if what.kind == "sadf":
-            found = read_sadf(what.document, label)
-        elif what.kind == "host-csv":
-            found = [read_host_csv(streams.text(path)[0], label)]
-        else:
+        if what.host is None:
             raise UnusableHost(what.reason or "not a host-metrics format that this version reads")
+        content = what.document if what.host.content == "document" else streams.text(path)[0]
+        found = what.host.read(content, label)
     except UnusableHost as problem:
         reading.ignored.append(Ignored(label, f"host metrics: {problem}"))
         return []

@@ -26,6 +26,11 @@ CHUNK_BYTES = 256 << 20
 class PointsFile:
     """A points file; a format says how blocks of its lines are parsed (`_part`)."""
 
+    mixed = False
+    """Whether k6's console text stands between the samples (--out json=-)."""
+    note = ""
+    """What is to be said of the file beside its format."""
+
     def __init__(self, file: Path, label: str, redactor: Redactor | None = None) -> None:
         self.path = label
         self.file = file.absolute()
@@ -87,6 +92,7 @@ class BlockPart:
         self._points = self._malformed = self._unfinite = 0
         self._first_malformed: tuple[int, int] | None = None
         self._torn = ""
+        self._plain_because = ""
         self._metric_ids: dict[bytes, int] = {}
         self._tagset_of: dict[Tags, int] = {}
         self._stamp_gcd = 0
@@ -102,6 +108,7 @@ class BlockPart:
             stamp_gcd_ns=self._stamp_gcd,
             stamp_unit_ns=self._stamp_unit_ns(),
             sha256=self._blocks.sha256,
+            plain_because=self._plain_because,
         )
 
     def _stamp_unit_ns(self) -> int:

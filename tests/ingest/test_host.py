@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from auditor.ingest.host.format import UnusableHost
 from auditor.ingest.host.plain_csv import looks_like_host_csv, read_host_csv
-from auditor.ingest.host.sadf_json import UnusableHost, looks_like_sadf, read_sadf
+from auditor.ingest.host.sadf_json import looks_like_sadf, read_sadf
 
 T = 1795989600  # 2026-11-29T22:00:00Z
 

@@ -18,6 +18,7 @@ from auditor.evidence import Ignored, ReadReport
 from auditor.ingest.bundle import read_run
 from auditor.ingest.k6 import points_csv
 from auditor.ingest.k6.points_csv import CsvPoints
+from auditor.ingest.k6.points_formats import CSV
 from auditor.ingest.k6.points_json import stamp_ns
 from auditor.ingest.sniff import sniff
 from tests.builder import Run, Scenario
@@ -94,7 +95,7 @@ def test_recorded_examples_equal_the_csv_module(pattern: str) -> None:
         assert rows == oracle(text), path.name
         assert (report.malformed, report.torn) == (0, ""), path.name
         assert report.points + report.dropped_values == sum(1 for _ in csv.reader(io.StringIO(text))) - 1
-        assert sniff(path).csv
+        assert sniff(path).points is CSV
 
 
 @pytest.mark.parametrize(
@@ -269,7 +270,7 @@ def test_a_killed_runs_gzip_keeps_what_decodes(version: str, recorded: Recorded)
 def test_crlf_and_byte_order_mark(tmp_path: Path) -> None:
     path = write(tmp_path, b"\xef\xbb\xbf" + (HEADER + ROW).replace("\n", "\r\n").encode())
     assert read(path)[0] == [POINT]
-    assert sniff(path).csv
+    assert sniff(path).points is CSV
     utf16 = sniff(write(tmp_path, (HEADER + ROW).encode("utf-16"), "wide.csv"))
     assert (utf16.kind, "UTF-16" in utf16.reason) == ("other", True)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
-import os
 import random
 import subprocess
 import sys
@@ -257,7 +255,7 @@ source = inspect.getsource(scan_kernel).replace("return h ^ (h >> np.uint64(32))
 assert source.count("np.uint64(7)") == 1
 collide = types.ModuleType("collide")
 exec(compile(source, scan_kernel.__file__, "exec"), collide.__dict__)
-native._kept_or_made = lambda binding, make: collide.compiled()
+native._kept_or_made = lambda made_for, make: collide.compiled()
 from tests.ingest.test_points_json import NEW
 block = "".join(NEW.replace('"a"', f'"{i % 50:03}"') + "\\n" for i in range(500)).encode()
 scanner = points_fast.Scanner()
@@ -285,58 +283,6 @@ def test_a_small_file_does_not_load_the_scanner(tmp_path: Path) -> None:
         "assert n and 'numba' not in sys.modules and 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, cwd=Path(__file__).parents[2])
-
-
-@pytest.mark.parametrize("missing", ["llvmlite", "numba"])
-def test_without_its_libraries_the_plain_reader_serves(tmp_path: Path, missing: str) -> None:
-    path = tmp_path / "k6.json"
-    path.write_bytes(built())
-    assert scanner_of(path, tmp_path / "empty", f"sys.modules[{missing!r}] = None") == "None"
-
-
-def scanner_of(path: Path, cache: Path, before: str = "") -> str:
-    """What reads a file, where compiled code may be kept in one folder only."""
-    code = f"""
-import sys; from pathlib import Path; {before}
-from auditor.ingest.k6.points_json import JsonPoints
-(part,) = JsonPoints(Path(sys.argv[1]), "x", fast=True).parts(1)
-assert sum(len(batch.value) for batch in part.batches()) > 0
-print(type(part._scanner).__name__.removesuffix("Type"), "numba" in sys.modules)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        env={**os.environ, "K6_AUDIT_CACHE_DIR": str(cache)},
-        check=True,
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-    )
-    scanner, numba = done.stdout.split()
-    return f"{scanner}, compiled" if numba == "True" and scanner != "None" else scanner
-
-
-def test_compiled_code_is_made_once_and_kept(tmp_path: Path) -> None:
-    path, cache = tmp_path / "k6.json", tmp_path / "cache"
-    path.write_bytes(built())
-    assert scanner_of(path, cache) == "Scanner, compiled"
-    (kept,) = cache.iterdir()
-    assert scanner_of(path, cache) == "Scanner"
-    whole = kept.read_bytes()
-    kept.write_bytes(whole[:-100])  # cut off: made anew
-    assert scanner_of(path, cache) == "Scanner, compiled"
-    assert hashlib.sha256(kept.read_bytes()[32:]).digest() == kept.read_bytes()[:32]
-    kept.write_bytes(whole)
-    kept.chmod(0o666)  # anybody may have written it
-    assert scanner_of(path, cache) == "Scanner, compiled"
-    assert kept.stat().st_mode & 0o022 == 0
-
-
-def test_where_compiled_code_cannot_be_kept_the_plain_reader_serves(tmp_path: Path) -> None:
-    """Else every run would compile for some seconds."""
-    path = tmp_path / "k6.json"
-    path.write_bytes(built())
-    (tmp_path / "file").write_text("in the place of a folder")
-    assert scanner_of(path, tmp_path / "file") == "None"
 
 
 def test_small_files_use_the_scanner_only_where_it_has_been_made(

@@ -12,7 +12,7 @@ import re
 import numpy as np
 
 from auditor.evidence import HostSeries
-from auditor.ingest.host.sadf_json import UnusableHost
+from auditor.ingest.host.format import HostFormat, UnusableHost
 
 REQUIRED = ("timestamp", "cpu_busy_percent")
 _CORE = re.compile(r"cpu(\d+)_busy_percent$")
@@ -156,3 +156,12 @@ def _intervals_s(
     steps = np.diff(stamps) / 1e9
     usual = float(np.median(steps))
     return np.concatenate([[usual], np.where(steps > 1.5 * usual, usual, steps)])
+
+
+FORMAT = HostFormat(
+    name="host-csv",
+    label="plain host CSV",
+    content="text",
+    looks_like=looks_like_host_csv,
+    read=lambda text, label: [read_host_csv(text, label)],
+)

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from auditor.evidence import HostSeries
+from auditor.ingest.host.format import HostFormat, UnusableHost
 
 _NS = 1_000_000_000
-
-
-class UnusableHost(Exception):
-    """A host file that was recognised and cannot be used; the text says why and what to do."""
 
 
 def looks_like_sadf(item: Any) -> bool:
@@ -106,3 +103,13 @@ def _column(values: list[float], order: np.ndarray[Any, Any]) -> np.ndarray[Any,
 
 def _core_number(name: str) -> tuple[int, str]:
     return (int(name), name) if name.isdigit() else (1 << 30, name)
+
+
+FORMAT = HostFormat(
+    name="sadf",
+    label="sadf -j host metrics",
+    content="document",
+    looks_like=looks_like_sadf,
+    read=read_sadf,
+    mark='"sysstat"',
+)

@@ -1,8 +1,9 @@
-"""Compiled code that is kept: made once by `scan_kernel`, loaded ever after by llvmlite alone, in 50 ms.
+"""Compiled code that is kept: `scan_kernel` makes it once with numba, llvmlite loads it from then on (50 ms).
 
-It is kept beside this file, else in the user's cache folder, else where K6_AUDIT_CACHE_DIR points: never where
-others may write. The name says what it was made from and for (source, llvmlite, processor); its first bytes are
-a digest of the rest, so that a file that is cut off is made anew.
+It is kept beside this file, else in the user's cache folder, or where K6_AUDIT_CACHE_DIR points. A file that
+others may write is not used. The name says what the code was made from and for (source, numba, llvmlite,
+processor); the first bytes are a digest of that and of the code, so that damaged code, or code under the name
+of other code, is made anew.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import stat
 import sys
 import tempfile
 import threading
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +25,25 @@ if TYPE_CHECKING:
 CACHE_VARIABLE = "K6_AUDIT_CACHE_DIR"
 _DIGEST_BYTES = 32
 _HERE = Path(__file__).parent
+_BESIDE = _HERE / "__pycache__"
 _MADE_FROM = ("scan_kernel.py", "scan_layout.py")
 """The second says where the first finds its state."""
-_loaded: list[Any] = []
-"""The engine, which owns the code; it lives as long as the process."""
-
-
-_loading = threading.Lock()
+_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+"""An address in, a number out; ctypes holds no lock while one runs."""
 
 
 class Unavailable(Exception):
-    """There is no compiled code: llvmlite or numba is missing, or there is nowhere to keep what they make."""
+    """There is no compiled code; the text says why."""
+
+
+class _Loaded:
+    """What this process has loaded, or why it cannot."""
+
+    lock = threading.Lock()
+    engine: Any = None
+    """It owns the code and lives as long as the process."""
+    failure: Unavailable | None = None
+    """Of making it: that is not tried twice."""
 
 
 def load(names: tuple[str, ...], *, make: bool) -> list[Callable[[int], int]]:
@@ -44,35 +54,40 @@ def load(names: tuple[str, ...], *, make: bool) -> list[Callable[[int], int]]:
     Raises:
         Unavailable: if there is no compiled code and none can be made and kept.
     """
+    with _Loaded.lock:
+        if _Loaded.engine is None:
+            if _Loaded.failure is not None:
+                raise _Loaded.failure
+            try:
+                _Loaded.engine = _engine(make=make)
+            except Unavailable as problem:
+                _Loaded.failure = problem if make else None
+                raise
+        return [_CALLBACK(_Loaded.engine.get_function_address(name)) for name in names]
+
+
+def _engine(*, make: bool) -> Any:
     if sys.byteorder != "little":
-        raise Unavailable("the scanner is for little-endian machines")
+        raise Unavailable("this machine is big-endian")
     try:
+        numba_version = metadata.version("numba")
+        from llvmlite import __version__ as llvmlite_version
         from llvmlite import binding
     except (ImportError, OSError) as problem:
-        raise Unavailable(str(problem)) from problem
-    with _loading:
-        if not _loaded:
-            _loaded.append(_engine(binding, make=make))
-    return [_function(_loaded[0].get_function_address(name)) for name in names]
-
-
-def _function(address: int) -> Callable[[int], int]:
-    # numba's own convention: where the result goes, where an error goes (there are none), the arguments.
-    native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
-
-    def call(arguments: int) -> int:
-        result, error = ctypes.c_int64(), ctypes.c_void_p()
-        if native(ctypes.byref(result), ctypes.byref(error), arguments):
-            raise RuntimeError("compiled code failed")
-        return result.value
-
-    return call
-
-
-def _engine(binding: Any, *, make: bool) -> Any:
+        raise _unusable(problem) from problem
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    code = _kept_or_made(binding, make=make)
+    made_for = "\0".join(
+        (
+            *(hashlib.sha256((_HERE / name).read_bytes()).hexdigest() for name in _MADE_FROM),
+            numba_version,
+            llvmlite_version,
+            binding.get_process_triple(),
+            binding.get_host_cpu_name(),
+            binding.get_host_cpu_features().flatten(),
+        )
+    )
+    code = _kept_or_made(made_for.encode(), make=make)
     target = binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
         codemodel="jitdefault"
     )
@@ -82,31 +97,30 @@ def _engine(binding: Any, *, make: bool) -> Any:
     return engine
 
 
-def _kept_or_made(binding: Any, *, make: bool) -> bytes:
-    made_for = "\0".join(
-        (
-            *(hashlib.sha256((_HERE / name).read_bytes()).hexdigest() for name in _MADE_FROM),
-            ".".join(str(n) for n in binding.llvm_version_info),
-            binding.get_process_triple(),
-            binding.get_host_cpu_name(),
-            binding.get_host_cpu_features().flatten(),
-        )
-    )
-    name = f"scan-{hashlib.sha256(made_for.encode()).hexdigest()[:24]}.o"
+def _unusable(problem: Exception) -> Unavailable:
+    if isinstance(problem, ModuleNotFoundError):  # so is metadata's PackageNotFoundError
+        return Unavailable("numba is not installed")
+    first_line = (str(problem).splitlines() or [""])[0]
+    return Unavailable(f"numba cannot be used here ({type(problem).__name__}: {first_line})")
+
+
+def _kept_or_made(made_for: bytes, *, make: bool) -> bytes:
+    name = f"scan-{hashlib.sha256(made_for).hexdigest()[:24]}.o"
     for folder in _folders():
-        if (code := _kept(folder / name)) is not None:
+        if (code := _kept(folder / name, made_for)) is not None:
             return code
     if not make:
-        raise Unavailable("nothing has been compiled yet")
-    places = [folder for folder in _folders() if _writable(folder)]
-    if not places:
-        raise Unavailable(f"no folder where compiled code can be kept; {CACHE_VARIABLE} may name one")
+        raise Unavailable("the scanner has not been compiled yet: the first larger file does that")
+    place = next((folder for folder in _folders() if _writable(folder)), None)
+    if place is None:
+        raise Unavailable(f"no folder where compiled code can be kept: name one in {CACHE_VARIABLE}")
     try:
         from auditor.ingest.k6.scan_kernel import compiled
-    except (ImportError, OSError) as problem:
-        raise Unavailable(str(problem)) from problem
-    code = compiled()
-    _keep(places[0] / name, code)
+
+        code = compiled()
+    except Exception as problem:  # of numba or LLVM, of any kind: the plain reader says the same, more slowly
+        raise _unusable(problem) from problem
+    _keep(place / name, made_for, code)
     return code
 
 
@@ -114,14 +128,18 @@ def _folders() -> Iterator[Path]:
     if named := os.environ.get(CACHE_VARIABLE):
         yield Path(named)
         return
-    yield _HERE / "__pycache__"
+    yield _BESIDE
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if os.path.isabs(home):
         yield Path(home) / "k6-audit"
 
 
-def _kept(path: Path) -> bytes | None:
-    """What is kept there, if it is whole and nobody else could have put it there."""
+def _digest(made_for: bytes, code: bytes) -> bytes:
+    return hashlib.sha256(made_for + b"\0" + code).digest()
+
+
+def _kept(path: Path, made_for: bytes) -> bytes | None:
+    """What is kept there, if it is whole, made for this, and nobody else could have put it there."""
     try:
         with path.open("rb") as file:
             owner = os.fstat(file.fileno())
@@ -129,10 +147,10 @@ def _kept(path: Path) -> bytes | None:
     except OSError:
         return None
     others_may_write = owner.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if others_may_write or (hasattr(os, "getuid") and owner.st_uid not in (0, os.getuid())):
+    if hasattr(os, "getuid") and (others_may_write or owner.st_uid not in (0, os.getuid())):
         return None
     code = data[_DIGEST_BYTES:]
-    return code if hashlib.sha256(code).digest() == data[:_DIGEST_BYTES] else None
+    return code if _digest(made_for, code) == data[:_DIGEST_BYTES] else None
 
 
 def _writable(folder: Path) -> bool:
@@ -144,12 +162,15 @@ def _writable(folder: Path) -> bool:
         return False
 
 
-def _keep(path: Path, code: bytes) -> None:
-    """Whole or not at all: two processes may do this at once."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".scan-")
+def _keep(path: Path, made_for: bytes, code: bytes) -> None:
+    """Whole or not at all: two processes may do this at once. What cannot be kept is used all the same."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".scan-")
+    except OSError:
+        return
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
+            file.write(_digest(made_for, code) + code)
         os.replace(temporary, path)
     except OSError:
         os.unlink(temporary)

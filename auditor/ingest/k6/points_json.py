@@ -83,7 +83,8 @@ class JsonPoints(PointsFile):
         """
         super().__init__(file, label, redactor)
         self._pretty = pretty
-        self._mixed = mixed
+        self.mixed = mixed
+        self.note = "with console text in it" if mixed else ""
         self._compressed = streams.is_compressed(file)
         if fast is None:
             expected_bytes = self.size_bytes * (EXPECTED_EXPANSION if self._compressed else 1)
@@ -101,7 +102,7 @@ class JsonPoints(PointsFile):
         return Blocks(self.file, hashed=hashed, chunks=_compacted if self._pretty else None)
 
     def _part(self, blocks: Blocks) -> JsonPart:
-        return JsonPart(blocks, mixed=self._mixed, scanner=self._scanner)
+        return JsonPart(blocks, mixed=self.mixed, scanner=self._scanner)
 
     def _splits(self) -> bool:
         return not (self._pretty or self._compressed)
@@ -125,7 +126,7 @@ class JsonPart(BlockPart):
         A batch is valid until the next one is asked for.
         """
         self._blocks.begin()  # while the scanner is loaded
-        self._scanner = _scanner(self._use)
+        self._scanner, self._plain_because = _scanner(self._use)
         for block in self._blocks:
             if not block.tail:
                 yield from self._read(block)
@@ -349,17 +350,17 @@ class _IdMap:
 _UNSEEN = -2
 
 
-def _scanner(use: ScannerUse) -> Scanner | None:
-    """The compiled scanner, where it is wanted and can be had."""
+def _scanner(use: ScannerUse) -> tuple[Scanner | None, str]:
+    """The compiled scanner, where it is wanted and can be had; why it cannot be had."""
     if use == "none":
-        return None
+        return None, ""
     from auditor.ingest.k6.native import Unavailable
     from auditor.ingest.k6.points_fast import Scanner
 
     try:
-        return Scanner(make=use == "made")
-    except Unavailable:
-        return None  # numba is not installed, or there is nowhere to keep what it compiles
+        return Scanner(make=use == "made"), ""
+    except Unavailable as problem:
+        return None, str(problem)
 
 
 def stamp_ns(stamp: str) -> int:

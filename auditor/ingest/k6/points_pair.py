@@ -1,4 +1,4 @@
-"""Whether a JSON and a CSV points file in one folder are of one run. Looks, without reading the samples."""
+"""Whether two points files of different formats are of one run. Looks, without reading the samples."""
 
 from __future__ import annotations
 
@@ -10,45 +10,64 @@ from auditor.ingest.k6.points_json import stamp_ns
 from auditor.inputs import streams
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 _TIME = re.compile(rb'"time"\s*:\s*"([^"]+)"')
 _METRIC_LINE = re.compile(rb'^\{"type":"Metric",[^\n]*"metric":"iterations"\}', re.M)
 
 
-class _Count(NamedTuple):
+class Stamp(NamedTuple):
+    ns: int
+    resolution_ns: int
+
+
+class Count(NamedTuple):
     iterations: int
     torn: bool
 
 
-def difference(json_path: Path, csv_path: Path) -> str:
+class Glance(NamedTuple):
+    """What can be told of a points file at a glance."""
+
+    first_stamp: Callable[[Path], Stamp | None]
+    """Of the first sample; None if there is none."""
+    iterations: Callable[[Path], Count]
+
+
+def difference(one: Path, at_one: Glance, other: Path, at_other: Glance) -> str:
     """Why the two cannot be one run; empty if nothing speaks against it.
 
     k6 hands every sample to both outputs in the same order, so the first stamps are equal, at the coarser
     resolution, and so are the counts, unless one of the files is cut off: a killed k6 has written the JSON up
     to 200 ms before its end, the CSV up to 1 s.
     """
-    first_json, first_csv = _first_json_stamp(json_path), points_csv.first_stamp(csv_path)
-    if first_json is None or first_csv is None:
+    first, first_other = at_one.first_stamp(one), at_other.first_stamp(other)
+    if first is None or first_other is None:
         return "one of them holds no sample"
-    resolution_ns = first_csv.resolution_ns
-    if first_json // resolution_ns != first_csv.stamp_ns // resolution_ns:
+    resolution_ns = max(first.resolution_ns, first_other.resolution_ns)
+    if first.ns // resolution_ns != first_other.ns // resolution_ns:
         return "their first samples are of different times"
-    in_json, in_csv = _count_json(json_path), _count_csv(csv_path)
-    if in_json.iterations != in_csv.iterations and not (in_json.torn or in_csv.torn):
-        return f"one has {in_json.iterations:,} iterations, the other {in_csv.iterations:,}"
+    counted, counted_other = at_one.iterations(one), at_other.iterations(other)
+    if counted.iterations != counted_other.iterations and not (counted.torn or counted_other.torn):
+        return f"one has {counted.iterations:,} iterations, the other {counted_other.iterations:,}"
     return ""
 
 
-def _first_json_stamp(path: Path) -> int | None:
+def _first_json_stamp(path: Path) -> Stamp | None:
     found = _TIME.search(streams.head(path))
     try:
-        return stamp_ns(found[1].decode()) if found else None
+        return Stamp(stamp_ns(found[1].decode()), 1) if found else None
     except ValueError:
         return None
 
 
-def _count_json(path: Path) -> _Count:
+def _first_csv_stamp(path: Path) -> Stamp | None:
+    found = points_csv.first_stamp(path)
+    return None if found is None else Stamp(found.stamp_ns, found.resolution_ns)
+
+
+def _count_json(path: Path) -> Count:
     points = 0
     torn = False
     rest = b""
@@ -62,10 +81,10 @@ def _count_json(path: Path) -> _Count:
                 points -= len(_METRIC_LINE.findall(block))
     except streams.DamagedStream:
         torn = True
-    return _Count(points, torn or bool(rest.strip()))
+    return Count(points, torn or bool(rest.strip()))
 
 
-def _count_csv(path: Path) -> _Count:
+def _count_csv(path: Path) -> Count:
     rows = 0
     torn = False
     rest = b"\n"
@@ -77,4 +96,8 @@ def _count_csv(path: Path) -> _Count:
             rest = block[cut:]
     except streams.DamagedStream:
         torn = True
-    return _Count(rows, torn or bool(rest.strip()))
+    return Count(rows, torn or bool(rest.strip()))
+
+
+JSON = Glance(_first_json_stamp, _count_json)
+CSV = Glance(_first_csv_stamp, _count_csv)

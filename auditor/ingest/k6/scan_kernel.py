@@ -121,8 +121,9 @@ def _hash(at: int, n: int, seed: int) -> Any:
 
 
 @_native
-def _intern(at: int, n: int, seed: int, arena: Bytes, ends: Any, hashes: Any, table: Any, used: Any) -> int:
+def _intern(at: int, n: int, seed: int, interned: Any) -> int:
     """The id of n bytes, a new one if they are new; -1 if there is no room for them."""
+    arena, ends, hashes, table, used = interned
     h = _hash(at, n, seed)
     mask = len(table) - 1
     base = arena.ctypes.data
@@ -272,18 +273,151 @@ def _after_line(p: int) -> int:
 
 
 @_native
+def _moment(p: int, minute: int, minute_s: int) -> tuple[int, int, int, int]:
+    """The RFC 3339 stamp that starts at p: where it ends, ns since the epoch, and what is known of minutes.
+
+    That is where the last date and minute that were parsed stand, and their seconds since the epoch (-1 if none
+    were): the next stamp has the same ones, most likely. The end is -1 if it is no stamp as k6 writes them.
+    40 bytes are read at most.
+    """
+    if minute_s < 0 or not _same(p, minute, 17):
+        minute_s = _minute(p)
+        if minute_s < 0:
+            return -1, 0, minute, minute_s
+        minute = p
+    second = _digits(p + 17, 2)
+    if second < 0 or second > 59:
+        return -1, 0, minute, minute_s
+    p += 19
+    fraction = 0
+    if _byte(p) == 46:
+        p += 1
+        n = 0
+        while n < 10:
+            digit = _byte(p + n) - 48
+            if digit < 0 or digit > 9:
+                break
+            fraction = fraction * 10 + digit
+            n += 1
+        if n == 0 or n > 9:
+            return -1, 0, minute, minute_s
+        p += n
+        while n < 9:
+            fraction *= 10
+            n += 1
+    zone = _byte(p)
+    offset = 0
+    if zone == 90:
+        p += 1
+    elif zone == 43 or zone == 45:
+        hours, minutes = _digits(p + 1, 2), _digits(p + 4, 2)
+        if hours < 0 or hours > 15 or minutes < 0 or minutes > 59 or _byte(p + 3) != 58:
+            return -1, 0, minute, minute_s
+        offset = hours * 3600 + minutes * 60
+        if zone == 45:
+            offset = -offset
+        p += 6
+    else:
+        return -1, 0, minute, minute_s
+    return p, (minute_s + second - offset) * 1_000_000_000 + fraction, minute, minute_s
+
+
+@_native
+def _number(p: int) -> tuple[int, float, bool]:
+    """The number that starts at p: where it ends, its value, and whether that is left to a slower reader.
+
+    The end is -1 if it is no number as k6 writes them.
+    """
+    number = p
+    negative = _byte(p) == 45
+    if negative:
+        p += 1
+    c = _byte(p) - 48
+    if c < 0 or c > 9:
+        return -1, 0.0, False
+    mantissa, figures, power = c, 1, 0
+    p += 1
+    if c != 0:
+        while True:
+            c = _byte(p) - 48
+            if c < 0 or c > 9:
+                break
+            if figures < 18:
+                mantissa = mantissa * 10 + c
+            figures += 1
+            p += 1
+    if _byte(p) == 46:
+        p += 1
+        n = 0
+        while True:
+            c = _byte(p) - 48
+            if c < 0 or c > 9:
+                break
+            if figures < 18:
+                mantissa = mantissa * 10 + c
+            if mantissa:
+                figures += 1
+            n += 1
+            p += 1
+        if n == 0:
+            return -1, 0.0, False
+        power = -n
+    c = _byte(p)
+    if c == 101 or c == 69:
+        p += 1
+        c = _byte(p)
+        minus = c == 45
+        if minus or c == 43:
+            p += 1
+        exponent = 0
+        n = 0
+        while True:
+            c = _byte(p) - 48
+            if c < 0 or c > 9:
+                break
+            if n < 4:
+                exponent = exponent * 10 + c
+            n += 1
+            p += 1
+        if n == 0 or n > 3:
+            return -1, 0.0, False
+        power += -exponent if minus else exponent
+    if negative and mantissa == 0:
+        return -1, 0.0, False  # "-0" is 0.0 to json and -0.0 to others
+    length = p - number
+    if figures < 18 and mantissa < 1 << 53 and -23 < power < 23:
+        is_slow = False
+        this_value = float(mantissa)
+        if power < 0:
+            this_value /= _POWERS[-power]
+        elif power > 0:
+            this_value *= _POWERS[power]
+        if negative:
+            this_value = -this_value
+    else:
+        if length > 60 or power > 280 or power < -280:
+            return -1, 0.0, False
+        is_slow = True
+        this_value = 0.0
+    return p, this_value, is_slow
+
+
+@_native
 def _scan(
-    buf: int, end: int, state: Any,
-    m_arena: Any, m_ends: Any, m_hashes: Any, m_table: Any, m_used: Any, m_next: Any, m_tagset: Any,
-    t_arena: Any, t_ends: Any, t_hashes: Any, t_table: Any, t_used: Any,
-    metric: Any, time_ns: Any, value: Any, tagset: Any, line: Any,
-    odd: Any, odd_line: Any, slow: Any, slow_ends: Any, slow_row: Any, literals: Any, powers: Any,
-) -> int:  # fmt: skip
+    buf: int, end: int, state: Any, metrics: Any, seen: Any, tagsets: Any, columns: Any, aside: Any
+) -> int:
     """Scan the whole lines from address ``buf`` + state[POS] up to ``end``, which follows a line feed.
 
-    That line feed is what every loop below stops at: nothing is read beyond it.
+    That line feed is what every loop below stops at: nothing is read beyond it. The arrays are those of
+    `points_fast`, in tuples; ``seen``: for each metric, the metric and the tag set that came with it last.
     """
-    lit = literals.ctypes.data
+    # One function, as its state is a dozen local variables, which stay in registers from line to line.
+    lit = _LITERALS.ctypes.data
+    m_arena, m_ends, _, _, _ = metrics
+    t_arena, t_ends, _, _, _ = tagsets
+    m_next, m_tagset = seen
+    metric, time_ns, value, tagset, line = columns
+    odd, odd_line, slow, slow_ends, slow_row = aside
     m_base, t_base = m_arena.ctypes.data, t_arena.ctypes.data
     seed = state[SEED]
     rows, lines = state[ROWS], state[LINES]
@@ -325,7 +459,7 @@ def _scan(
                     q = _name_end(p)
                     if q < 0 or stop - q < _KIND_N or not _same(q, lit + _KIND, _KIND_N):
                         break
-                    this_metric = _intern(p, q - p, seed, m_arena, m_ends, m_hashes, m_table, m_used)
+                    this_metric = _intern(p, q - p, seed, metrics)
                     if this_metric < 0:
                         status = METRICS_FULL
                         break
@@ -337,122 +471,19 @@ def _scan(
                 if stop - p < 40:
                     break
                 at = p
-                if minute_s < 0 or not _same(p, minute, 17):
-                    minute_s = _minute(p)
-                    if minute_s < 0:
-                        break
-                    minute = p
-                second = _digits(p + 17, 2)
-                if second < 0 or second > 59:
-                    break
-                p += 19
-                fraction = 0
-                if _byte(p) == 46:
-                    p += 1
-                    n = 0
-                    while n < 10:
-                        digit = _byte(p + n) - 48
-                        if digit < 0 or digit > 9:
-                            break
-                        fraction = fraction * 10 + digit
-                        n += 1
-                    if n == 0 or n > 9:
-                        break
-                    p += n
-                    while n < 9:
-                        fraction *= 10
-                        n += 1
-                zone = _byte(p)
-                offset = 0
-                if zone == 90:
-                    p += 1
-                elif zone == 43 or zone == 45:
-                    hours, minutes = _digits(p + 1, 2), _digits(p + 4, 2)
-                    if hours < 0 or hours > 15 or minutes < 0 or minutes > 59 or _byte(p + 3) != 58:
-                        break
-                    offset = hours * 3600 + minutes * 60
-                    if zone == 45:
-                        offset = -offset
-                    p += 6
-                else:
+                p, this_ns, minute, minute_s = _moment(p, minute, minute_s)
+                if p < 0:
                     break
                 if stop - p < _VALUE_N or not _same(p, lit + _VALUE, _VALUE_N):
                     break
                 p += _VALUE_N
                 stamp, stamp_n = at, p - at
-                stamp_ns = (minute_s + second - offset) * 1_000_000_000 + fraction
-            # The value.
+                stamp_ns = this_ns
             number = p
-            negative = _byte(p) == 45
-            if negative:
-                p += 1
-            c = _byte(p) - 48
-            if c < 0 or c > 9:
+            p, this_value, is_slow = _number(p)
+            if p < 0:
                 break
-            mantissa, figures, power = c, 1, 0
-            p += 1
-            if c != 0:
-                while True:
-                    c = _byte(p) - 48
-                    if c < 0 or c > 9:
-                        break
-                    if figures < 18:
-                        mantissa = mantissa * 10 + c
-                    figures += 1
-                    p += 1
-            if _byte(p) == 46:
-                p += 1
-                n = 0
-                while True:
-                    c = _byte(p) - 48
-                    if c < 0 or c > 9:
-                        break
-                    if figures < 18:
-                        mantissa = mantissa * 10 + c
-                    if mantissa:
-                        figures += 1
-                    n += 1
-                    p += 1
-                if n == 0:
-                    break
-                power = -n
-            c = _byte(p)
-            if c == 101 or c == 69:
-                p += 1
-                c = _byte(p)
-                minus = c == 45
-                if minus or c == 43:
-                    p += 1
-                exponent = 0
-                n = 0
-                while True:
-                    c = _byte(p) - 48
-                    if c < 0 or c > 9:
-                        break
-                    if n < 4:
-                        exponent = exponent * 10 + c
-                    n += 1
-                    p += 1
-                if n == 0 or n > 3:
-                    break
-                power += -exponent if minus else exponent
-            if negative and mantissa == 0:
-                break  # "-0" is 0.0 to json and -0.0 to others
             length = p - number
-            if figures < 18 and mantissa < 1 << 53 and -23 < power < 23:
-                is_slow = False
-                this_value = float(mantissa)
-                if power < 0:
-                    this_value /= powers[-power]
-                elif power > 0:
-                    this_value *= powers[power]
-                if negative:
-                    this_value = -this_value
-            else:
-                if length > 60 or power > 280 or power < -280:
-                    break
-                is_slow = True
-                this_value = 0.0
             if stop - p < _TAGS_N or not _same(p, lit + _TAGS, _TAGS_N):
                 break
             p += _TAGS_N
@@ -469,7 +500,7 @@ def _scan(
                     if q < 0:
                         break
                     n = q - p
-                    this_tagset = _intern(p, n, seed, t_arena, t_ends, t_hashes, t_table, t_used)
+                    this_tagset = _intern(p, n, seed, tagsets)
                     if this_tagset < 0:
                         status = TAGSETS_FULL
                         break
@@ -488,7 +519,7 @@ def _scan(
                 q = _name_end(p)
                 if q < 0:
                     break
-                this_metric = _intern(p, q - p, seed, m_arena, m_ends, m_hashes, m_table, m_used)
+                this_metric = _intern(p, q - p, seed, metrics)
                 if this_metric < 0:
                     status = METRICS_FULL
                     break
@@ -599,14 +630,15 @@ def _floats(arguments: int, i: int) -> Any:
 def _scan_entry(at: int) -> int:
     """`_scan`; ``at``: where its arguments lie, a number in one word, an array in two (address, length)."""
     return _scan(
-        _int(at, 0), _int(at, 1), _int64s(at, 2),
-        _bytes(at, 4), _int64s(at, 6), _uint64s(at, 8), _int32s(at, 10), _int64s(at, 12),
-        _int32s(at, 14), _int32s(at, 16),
-        _bytes(at, 18), _int64s(at, 20), _uint64s(at, 22), _int32s(at, 24), _int64s(at, 26),
-        _int32s(at, 28), _int64s(at, 30), _floats(at, 32), _int32s(at, 34), _int32s(at, 36),
-        _bytes(at, 38), _int32s(at, 40), _bytes(at, 42), _int64s(at, 44), _int32s(at, 46),
-        _LITERALS, _POWERS,
-    )  # fmt: skip
+        _int(at, 0),
+        _int(at, 1),
+        _int64s(at, 2),
+        (_bytes(at, 4), _int64s(at, 6), _uint64s(at, 8), _int32s(at, 10), _int64s(at, 12)),
+        (_int32s(at, 14), _int32s(at, 16)),
+        (_bytes(at, 18), _int64s(at, 20), _uint64s(at, 22), _int32s(at, 24), _int64s(at, 26)),
+        (_int32s(at, 28), _int64s(at, 30), _floats(at, 32), _int32s(at, 34), _int32s(at, 36)),
+        (_bytes(at, 38), _int32s(at, 40), _bytes(at, 42), _int64s(at, 44), _int32s(at, 46)),
+    )
 
 
 def _rehash_entry(at: int) -> int:
@@ -618,7 +650,11 @@ def _rehash_entry(at: int) -> int:
 def compiled() -> bytes:
     """Object code for this machine, with the functions `scan` and `rehash`: an address in, a number out.
 
-    Both are linked to all that they call and to nothing outside, so that the code runs without numba.
+    Both are C callbacks as `numba.cfunc` makes them. As nothing in them can raise, what a callback does with
+    an error is dead code, and LLVM drops it, once the rest is internal: what is left runs without numba.
+
+    Raises:
+        RuntimeError: if the code needs anything from outside all the same.
     """
     target = binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
         cpu=binding.get_host_cpu_name(),
@@ -626,22 +662,24 @@ def compiled() -> bytes:
         opt=3,
         codemodel="jitdefault",
     )
-    whole: Any = None
+    whole: Any = binding.parse_assembly("")
     for name, function in (("scan", _scan_entry), ("rehash", _rehash_entry)):
         made: Any = numba.cfunc(types.int64(types.int64), error_model="numpy")(function)
         module = binding.parse_assembly(made.inspect_llvm())
-        # The function itself, not the wrapper around it, which would report errors to the interpreter.
-        inner = made.native_name.removeprefix("cfunc.")
         for one in module.functions:
-            if one.name == inner:
+            if one.name == made.native_name:
                 one.name = name
             elif not one.is_declaration:
                 one.linkage = "internal"
         passes = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(speed_level=2))
         passes.getModulePassManager().run(module, passes)
-        if whole is None:
-            whole = module
-        else:
-            whole.link_in(module)
+        whole.link_in(module)
+    outside = [
+        one.name
+        for one in (*whole.functions, *whole.global_variables)
+        if one.is_declaration and not one.name.startswith("llvm.")
+    ]
+    if outside:
+        raise RuntimeError(f"the compiled scanner needs {', '.join(outside)}")
     code: bytes = target.emit_object(whole)
     return code
