@@ -16,12 +16,13 @@ from auditor.ingest.host.plain_csv import looks_like_host_csv
 from auditor.ingest.host.sadf_json import looks_like_sadf
 from auditor.ingest.k6 import points_csv
 from auditor.ingest.k6.archive import Archive, UnusableArchive, is_tar, looks_like_metadata, open_tar
-from auditor.ingest.k6.console import looks_like_console, strip_ansi
+from auditor.ingest.k6.console import looks_like_console
 from auditor.ingest.k6.logs import looks_like_log
 from auditor.ingest.k6.options import looks_like_options
 from auditor.ingest.k6.script import looks_like_script
 from auditor.ingest.k6.summary import find_summary, summary_kind
 from auditor.inputs import streams
+from auditor.inputs.text import decode, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +84,7 @@ def sniff(path: Path) -> Recognised:
         return _empty(path)
     if columnar.is_parquet(data):
         return _parquet(path)
-    start = streams.decode(data)
+    start = decode(data)
     if code := re.fullmatch(r"\s*(-?\d{1,3})\s*", start):
         if _CODE_NAME.search(path.name) and len(data) < 16:
             return Recognised("exit-code", _LABELS["exit-code"], document=int(code[1]))
@@ -182,10 +183,9 @@ def _textual(path: Path, start: str) -> Recognised:
         return Recognised("console", _LABELS["console"])
     if looks_like_log(start):
         return Recognised("log", _LABELS["log"])
-    plain = strip_ansi(start)
-    if looks_like_script(plain):
+    if looks_like_script(plain(start)):
         return Recognised("script", _LABELS["script"])
-    if plain.lstrip().startswith("<"):
+    if plain(start).lstrip().startswith("<"):
         return _other("a page or markup, not evidence of a run")
     return _other("no known format")
 
