@@ -27,7 +27,9 @@ from auditor.engine.same_run import refuse_different_runs
 from auditor.errors import AuditError
 from auditor.evidence import Declared, Evidence
 from auditor.facts.accounting import Accounting
+from auditor.facts.foreign import without_foreign
 from auditor.facts.header import Header
+from auditor.facts.samples import Samples
 from auditor.facts.store import FactStore, Unknown
 from auditor.samples.workers import Threads, Workers
 
@@ -98,7 +100,13 @@ def audit(
     Raises:
         AuditError: if the generators' data turn out to be different runs.
     """
-    store = FactStore({Evidence: evidence, Declared: policy.declared, Workers: workers or Threads()})
+    given = {Evidence: evidence, Declared: policy.declared, Workers: workers or Threads()}
+    store = FactStore(given)
+    if any(g.logs or g.console for g in evidence.generators) and store.why_not(Samples) is None:
+        own = without_foreign(evidence, store.get(Samples))
+        if own is not evidence:
+            evidence = own
+            store = FactStore({**given, Evidence: own, Samples: store.get(Samples)})
     refuse_different_runs(store)
     today = today or datetime.datetime.now(datetime.UTC).date()
     rules = [r for r in rules if r.check is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -172,37 +172,27 @@ class LogEvidence:
     """Why lines may be missing: then what was not found is unknown, not absent."""
 
 
+_COUNTS = ("lines", "time_series", "exceptions", "fail_calls", "output_lost", "flush_warnings", "vu_waits")
+_WORDS = ("thresholds_crossed", "stopped", "k6_error", "options_overridden", "unread")
+_LISTS = ("crossed_metrics", "timed_out", "marked_failed")
+_TABLES = ("requests_failed", "request_errors", "exceptions_outside", "exception_texts", "fail_texts")
+
+
 def merged_log(first: LogEvidence, second: LogEvidence) -> LogEvidence:
     """Both logs of one process; the same line may be in both, so counts are the larger of the two."""
-    larger = {
-        name: max(getattr(first, name), getattr(second, name))
-        for name in (
-            *("lines", "time_series", "exceptions", "fail_calls", "output_lost", "flush_warnings", "vu_waits"),
-        )
-    }
-    either = {
-        name: getattr(first, name) or getattr(second, name)
-        for name in ("thresholds_crossed", "stopped", "k6_error", "options_overridden", "unread")
-    }
-    both = {
-        name: tuple(dict.fromkeys((*getattr(first, name), *getattr(second, name))))
-        for name in ("crossed_metrics", "timed_out", "marked_failed")
-    }
-    maps = {
-        name: _larger(getattr(first, name), getattr(second, name))
-        for name in (
-            *("requests_failed", "request_errors", "exceptions_outside", "exception_texts", "fail_texts"),
-        )
-    }
+    changes: dict[str, Any] = {name: max(getattr(first, name), getattr(second, name)) for name in _COUNTS}
+    for name in _WORDS:
+        changes[name] = getattr(first, name) or getattr(second, name)
+    for name in _LISTS:
+        changes[name] = tuple(dict.fromkeys((*getattr(first, name), *getattr(second, name))))
+    for name in _TABLES:
+        changes[name] = _larger(getattr(first, name), getattr(second, name))
     return replace(
         first,
         paths=first.paths + second.paths,
         insufficient_vus={**first.insufficient_vus, **second.insufficient_vus},
         span=joined_span((first.span, second.span)),
-        **larger,
-        **either,
-        **both,
-        **maps,
+        **changes,
     )
 
 

@@ -23,7 +23,8 @@ _ANSI = re.compile(
     r"|\x1b[ -/]*[0-~]"  # two-character sequences
     r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]"
 )
-_LINE_END = re.compile(r"\r*\n|\r+")
+_LINE_FEED = re.compile(r"\r*\n\r*")
+_RETURN = re.compile(r"\r+")
 
 
 def decode(data: bytes) -> str:
@@ -100,7 +101,9 @@ def lines_of(text: str) -> list[str]:
 
     Only line feeds and carriage returns end a line: the other separators of Unicode may be part of a message.
     """
-    lines = (_LINE_END.sub("\n", text) if "\r" in text else text).split("\n")
+    if "\r" in text:
+        text = _RETURN.sub("\n", _LINE_FEED.sub("\n", text).lstrip("\r"))
+    lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     return lines

@@ -32,7 +32,8 @@ _COUNTS = re.compile(
     rf"(running|paused) \(({_CLOCK})\), (\d+)/(\d+) VUs, (\d+) complete and (\d+) interrupted iterations"
 )
 _BAR = re.compile(
-    r"^(?P<name>\S.{0,120}?) +(?:(?P<mark>[✓✗•↓]) )?\[(?:\s*(?P<percent>\d+)%\s*|(?P<bar>[=>\-]+))\](?P<rest>.*)$"
+    r"^(?P<name>\S.{0,120}?) +(?:(?P<mark>[✓✗•↓]) )?"
+    r"\[(?:\s*(?P<percent>\d+)%\s*|(?P<bar>[=>\-]+))\](?P<rest>.*)$"
 )
 _ELAPSED = re.compile(rf"(?<!\S)({_CLOCK})/({_CLOCK})(?!\S)")
 _MARKS: dict[str | None, Mark] = {None: "running", "•": "waiting", "↓": "stopping", "✓": "done", "✗": "cut"}
@@ -62,6 +63,8 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
 )
+
+
 def looks_like_console(text: str) -> bool:
     """Whether text holds k6's logo, banner, progress, or end-of-test results."""
     shown = plain(text)

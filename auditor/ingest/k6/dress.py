@@ -32,8 +32,8 @@ _ANCHOR = re.compile(f"(?P<first>{_SURE})|(?P<indented>{_SURE_INDENTED})")
 """What k6 surely wrote: at the start of its line, or after its own indent."""
 _CONSOLE_ANCHOR = re.compile(r"(?:running|paused) \([\ddhms.]+\), |" + _SURE_INDENTED)
 _K6_RECORD = re.compile(
-    r"source=(?:stacktrace|console)|\bexecutor=|Request Failed|Insufficient VUs|unique time series|thresholds on "
-    r"metrics|script exception|test (?:run )?(?:was )?(?:aborted|marked)|execution timed out"
+    r"source=(?:stacktrace|console)|\bexecutor=|Request Failed|Insufficient VUs|unique time series"
+    r"|thresholds on metrics|script exception|test (?:run )?(?:was )?(?:aborted|marked)|execution timed out"
     r"|No script iterations|k6 "
 )
 _SAMPLE_LINES = 4000
@@ -45,9 +45,14 @@ _TIME = (
     r"|\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2}\b"
     r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b"
 )
-_TOKEN = re.compile(rf"(?P<time>{_TIME})|(?P<number>\d+(?:\.\d+)?(?![A-Za-z0-9]))|(?P<word>[A-Za-z0-9]+)|(?P<space>\s+)|.")
+_TOKEN = re.compile(
+    rf"(?P<time>{_TIME})|(?P<number>\d+(?:\.\d+)?(?![A-Za-z0-9]))|(?P<word>[A-Za-z0-9]+)|(?P<space>\s+)|."
+)
 _SAME_PROCESS = frozenset(
-    "stdout stderr out err f p o e info warn warning error debug notice trace fatal".split()
+    [
+        *("stdout", "stderr", "out", "err", "f", "p", "o", "e"),
+        *("trace", "debug", "info", "notice", "warn", "warning", "error", "fatal"),
+    ]
 )
 """Words that tell apart the streams or levels of one process, not processes."""
 
@@ -109,7 +114,7 @@ def _unwrapped(lines: list[str]) -> list[tuple[str, list[str]]]:
     sample = [line for line in lines[:_SAMPLE_LINES] if line.startswith("{")]
     if len(sample) * 2 < sum(1 for line in lines[:_SAMPLE_LINES] if line.strip()) or not sample:
         return [("", lines)]
-    objects = [found for line in sample[:500] if (found := _object(line)) is not None]
+    objects = [item for line in sample[:500] if (item := _object(line)) is not None]
     path = _text_path(objects)
     if path is None:
         return [("", lines)]
@@ -179,7 +184,11 @@ def _process_keys(objects: list[dict[str, Any]], text_path: _Path) -> list[_Path
         for path, text in _strings(one):
             if path != text_path:
                 values.setdefault(path, []).append(text)
-    return [path for path, found in values.items() if _tells_apart(found)]
+    return [path for path, found in values.items() if not _is_clock(found) and _tells_apart(found)]
+
+
+def _is_clock(values: list[str]) -> bool:
+    return all(_is_number(value) or re.search(r"\d\d:\d\d", value) for value in values)
 
 
 def _tells_apart(values: list[str]) -> bool:
@@ -268,7 +277,9 @@ def _pattern(shape: _Shape) -> re.Pattern[str]:
         elif kind == "space":
             parts.append(r"\s*" if place == 0 else r"\s+")
         elif kind == "word":
-            parts.append(r"([A-Za-z0-9]+)" if len(values) > 1 or _has_digit(values) else f"({next(iter(values))})")
+            parts.append(
+                r"([A-Za-z0-9]+)" if len(values) > 1 or _has_digit(values) else f"({next(iter(values))})"
+            )
         else:
             parts.append(re.escape(kind))
     gap = r"\s?" if shape.gap is None else f"(?:{re.escape(shape.gap)})?" if shape.gap else ""
@@ -299,7 +310,7 @@ def _grouped(prefixes: list[_Prefix | None], shapes: int) -> list[list[tuple[str
 
 
 def _telling(words: list[tuple[str, ...]]) -> list[bool]:
-    """Per varying token, whether its value tells processes apart (a name does, a clock or a counter does not)."""
+    """Per varying token, whether its value tells processes apart: a name does, a clock does not."""
     return [_names_a_process(list(column)) for column in zip(*words, strict=True)]
 
 

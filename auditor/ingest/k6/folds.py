@@ -95,7 +95,9 @@ def _window(lines: list[str], columns: list[int]) -> int:
     opened = Counter(c for line, c in zip(lines, columns, strict=True) if is_open(line))
     if opened:
         near = sum(n for c, n in opened.items() if widest - 2 <= c <= widest)
-        return widest if near >= _PROVEN_SHARE * opened.total() else 0
+        # Blanks at the edge may have been trimmed; but a window that folds between words fills few lines.
+        is_edge = near >= _PROVEN_SHARE * opened.total() and 2 * opened[widest] >= opened.total()
+        return widest if is_edge else 0
     pairs = zip(lines, lines[1:], columns, strict=False)
     return widest if any(c == widest and _may_go_on(line, rest) for line, rest, c in pairs) else 0
 
@@ -119,7 +121,8 @@ def _join_at(lines: list[str], columns: list[int], width: int) -> list[str]:
     goes_on = 0
     for line, column in zip(lines, columns, strict=True):
         if goes_on and not starts(line) and joined:
-            joined[-1] += " " * (width - goes_on) + line[indent:]
+            trimmed = 0 if joined[-1].endswith(" ") else width - goes_on
+            joined[-1] += " " * trimmed + line[indent:]
         else:
             joined.append(line)
         full = column == width or (width - 2 <= column < width and is_open(joined[-1]))
@@ -129,9 +132,7 @@ def _join_at(lines: list[str], columns: list[int], width: int) -> list[str]:
 
 def _indent(lines: list[str], columns: list[int], width: int) -> int:
     """How far the window indents what goes on: blanks before every continuation, of three at least."""
-    rest = [
-        lines[i + 1] for i in range(len(lines) - 1) if columns[i] == width and not starts(lines[i + 1])
-    ]
+    rest = [lines[i + 1] for i in range(len(lines) - 1) if columns[i] == width and not starts(lines[i + 1])]
     if len(rest) < 3:
         return 0
     return min(len(line) - len(line.lstrip(" ")) for line in rest)

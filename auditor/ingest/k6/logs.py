@@ -127,7 +127,11 @@ class _Counts:
         if record.fields.get("source") == "console":
             return  # what the script wrote itself
         text, fields = record.message, record.fields
-        if fields.get("source") == "stacktrace" or fields.get("hint") == "script exception" or _is_thrown(record):
+        if (
+            fields.get("source") == "stacktrace"
+            or fields.get("hint") == "script exception"
+            or _is_thrown(record)
+        ):
             self._note_thrown(record)
             return
         if found := _INSUFFICIENT.search(text):
@@ -159,8 +163,8 @@ class _Counts:
             self.is_crossed = True
             for name in re.findall(r"'([^']*)'", crossed["names"] or ""):
                 self.crossed.update(dict.fromkeys(part.strip() for part in _names(name)))
-        elif found := _MARKED.match(text):
-            _add_key(self.marked, found[1].strip())
+        elif marked := _MARKED.match(text):
+            _add_key(self.marked, marked[1].strip())
         elif record.level in ("error", "fatal", "panic"):
             self.k6_error = text.strip()[:_LONGEST_TEXT]
 
@@ -259,14 +263,16 @@ def thrown_in(record: Record) -> str:
 def unix_ns(text: str) -> int | None:
     """Wall clock of an RFC 3339 stamp in ns; None without a zone, or if it is none."""
     found = re.match(
-        r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|UTC|[+-]\d\d:?\d\d)", text
+        r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|UTC|[+-]\d\d:?\d\d)",
+        text,
     )
     if found is None:
         return None
     zone = "+00:00" if found[8] in ("Z", "UTC") else found[8]
     try:
         whole = datetime.strptime(
-            f"{found[1]}-{found[2]}-{found[3]}T{found[4]}:{found[5]}:{found[6] or '00'}{zone}", "%Y-%m-%dT%H:%M:%S%z"
+            f"{found[1]}-{found[2]}-{found[3]}T{found[4]}:{found[5]}:{found[6] or '00'}{zone}",
+            "%Y-%m-%dT%H:%M:%S%z",
         )
     except ValueError:
         return None

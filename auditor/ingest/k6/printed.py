@@ -55,7 +55,7 @@ class Printed:
 
 
 def read_rows(lines: Iterable[str]) -> Printed:
-    """Read the rows of the totals; blocks of single scenarios and groups, which come after them, are left out."""
+    """Read the rows of the totals; the blocks of single scenarios and groups after them are left out."""
     found = Printed()
     parent = ""
     in_thresholds = ended = False

@@ -18,7 +18,9 @@ _LOGFMT = re.compile(
     r'(?P<fields>(?: [^\s="]+=(?:"(?:[^"\\]|\\.)*"|[^\s"]*))*)\s*$'
 )
 _FIELD = re.compile(r'\s(?P<key>[A-Za-z_][\w.]*)=(?P<value>"(?:[^"\\]|\\.)*"|[^\s"]*)')
-_TTY = re.compile(r"(?:^|(?<=\s))(?P<level>TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[(?P<second>\d{4,})\] (?P<rest>.*)$")
+_TTY = re.compile(
+    r"(?:^|(?<=\s))(?P<level>TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[(?P<second>\d{4,})\] (?P<rest>.*)$"
+)
 _TTY_LEVELS = {
     "TRAC": "trace", "DEBU": "debug", "INFO": "info", "WARN": "warning",
     "ERRO": "error", "FATA": "fatal", "PANI": "panic",
