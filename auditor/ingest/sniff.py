@@ -16,7 +16,8 @@ from auditor.ingest.host.plain_csv import looks_like_host_csv
 from auditor.ingest.host.sadf_json import looks_like_sadf
 from auditor.ingest.k6 import points_csv
 from auditor.ingest.k6.archive import Archive, UnusableArchive, is_tar, looks_like_metadata, open_tar
-from auditor.ingest.k6.console import looks_like_console
+from auditor.ingest.k6.console import looks_like_console, looks_like_document
+from auditor.ingest.k6.dress import is_wrapped, undress
 from auditor.ingest.k6.logs import looks_like_log
 from auditor.ingest.k6.options import looks_like_options
 from auditor.ingest.k6.script import looks_like_script
@@ -110,6 +111,8 @@ def _structured(path: Path, start: str) -> Recognised | None:
     if not stripped.startswith(("{", "[")):
         return None
     first_line = stripped.split("\n", 1)[0]
+    if is_wrapped(start):
+        return None
     if '"event"' in first_line and _is_json(first_line):
         return _other("k6 web-dashboard events: aggregates only, no samples to audit")
     if '"level"' in first_line and '"msg"' in first_line:
@@ -172,21 +175,28 @@ def _textual(path: Path, start: str) -> Recognised:
     if "\0" in start[:4096]:
         if is_tar(streams.head(path)):
             return _tar(path)
-        return _other("binary file of no known format")
+        if not looks_like_log(start):  # a log that was cut short while k6 wrote on begins with NUL bytes
+            return _other("binary file of no known format")
     if start.startswith(",".join(points_csv.HEADER)):
         if streams.head(path, 2) in (b"\xff\xfe", b"\xfe\xff"):
             return _other("k6 CSV points in UTF-16: let k6 write the file itself (--out csv=k6.csv.gz)")
         return Recognised("points", "k6 CSV points", csv=True)
     if looks_like_host_csv(start):
         return Recognised("host-csv", _LABELS["host-csv"])
+    if plain(start).lstrip("\ufeff \t\r\n").startswith("<"):
+        return _other("a page or markup, not evidence of a run")
+    if looks_like_document(start):
+        return _other("a document that quotes k6's output, not a console: lint it as a report")
     if looks_like_console(start) or (len(start) >= 65536 and looks_like_console(streams.text(path)[0])):
         return Recognised("console", _LABELS["console"])
     if looks_like_log(start):
         return Recognised("log", _LABELS["log"])
+    if is_wrapped(start):
+        inner = "\n".join(line for stream in undress(start) for line in stream.lines)
+        kind: Kind = "console" if looks_like_console(inner) else "log"
+        return Recognised(kind, _LABELS[kind])
     if looks_like_script(plain(start)):
         return Recognised("script", _LABELS["script"])
-    if plain(start).lstrip().startswith("<"):
-        return _other("a page or markup, not evidence of a run")
     return _other("no known format")
 
 

@@ -28,7 +28,11 @@ TEXTS = {path.name: decode(path.read_bytes()) for path in sorted(DATA.iterdir())
 NAMES = sorted(TEXTS)
 RAW = {name for name in NAMES if "_raw_" in name}
 TTY = {name for name in NAMES if "_tty_" in name}
-PATIENT = settings(max_examples=int(os.environ.get('DRESS_EXAMPLES', '60')), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PATIENT = settings(
+    max_examples=int(os.environ.get("DRESS_EXAMPLES", "60")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 Reading = tuple[Console, LogEvidence]
 
@@ -149,7 +153,9 @@ def test_colours_cursor_moves_and_carriage_returns(name: str) -> None:
 def test_wrapped_in_json(name: str, key: str) -> None:
     ends = "\n" if key == "log" else ""
     text = "\n".join(
-        json.dumps({key: line + ends, "stream": ("stdout", "stderr")[i % 2], "time": f"2026-11-30T08:00:{i % 60:02d}Z"})
+        json.dumps(
+            {key: line + ends, "stream": ("stdout", "stderr")[i % 2], "time": f"2026-11-30T08:00:{i % 60:02d}Z"}
+        )
         for i, line in enumerate(lines_of(name))
     )
     assert reading(text) == PLAIN[name]
@@ -210,3 +216,81 @@ def test_folded_at_a_width(name: str, width: int) -> None:
 def test_folded_between_words(name: str, width: int, trim: bool) -> None:
     text = "\n".join(part for line in lines_of(name) for part in at_words(line, width, trim=trim))
     same_or_declared_unread(reading(text), name)
+
+
+# --- several processes in one text ------------------------------------------------------------------------
+
+
+def interleaved(first: str, second: str, *prefixes_of: str) -> str:
+    rows = [lines_of(first), lines_of(second)]
+    out = []
+    for i in range(max(map(len, rows))):
+        out += [prefixes_of[k] + lines[i] for k, lines in enumerate(rows) if i < len(lines)]
+    return "\n".join(out)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        ("k6-1  | ", "k6-2  | "),
+        ("[pod/load-abc12/k6] ", "[pod/load-x9z8y/k6] "),
+        ("2026-11-30T08:00:00.123456789Z a/k6 ", "2026-11-30T08:00:00.123456789Z b/k6 "),
+    ],
+)
+def test_two_containers_are_told_apart(before: tuple[str, str]) -> None:
+    names = ("mixed_v2.2.0.stdout.txt", "dropped_v1.1.0.stdout.txt")
+    found = undress(interleaved(*names, *before))
+    assert len(found) == 2
+    for stream, name in zip(found, names, strict=True):
+        assert list(stream.lines) == lines_of(name)
+
+
+def test_another_service_beside_k6_is_left_out() -> None:
+    """It writes the same log form, and none of its lines are k6's."""
+    own = lines_of("mixed_v2.2.0.stdout.txt")
+    other = 'time="2026-11-30T08:00:00Z" level=error msg="Error: upstream"'
+    text = "\n".join(row for line in own for row in (f"k6-1   | {line}", f"api-1  | {other}"))
+    assert reading(text) == PLAIN["mixed_v2.2.0.stdout.txt"]
+
+
+def test_standard_output_and_error_are_one_process() -> None:
+    out, err = lines_of("mixed_v1.1.0.stdout.txt"), lines_of("mixed_v1.1.0.stderr.txt")
+    text = "\n".join(
+        [f"2026-11-30T08:00:00.1Z stdout F {line}" for line in out]
+        + [f"2026-11-30T08:00:01.123Z stderr F {line}" for line in err]
+    )
+    (stream,) = undress(text)
+    assert list(stream.lines) == out + err
+
+
+# --- damage -----------------------------------------------------------------------------------------------
+
+
+@PATIENT
+@given(name=st.sampled_from(NAMES), data=st.data())
+def test_damaged_bytes_are_read_without_a_fault(name: str, data: st.DataObject) -> None:
+    raw = bytearray((DATA / name).read_bytes())
+    for _ in range(data.draw(st.integers(1, 20))):
+        at = data.draw(st.integers(0, max(len(raw) - 1, 0)))
+        raw[at : at + data.draw(st.integers(0, 50))] = data.draw(st.binary(max_size=30))
+    text = decode(bytes(raw))
+    reading(text)
+    looks_like_log(text)
+    looks_like_console(text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=2000))
+def test_any_bytes_are_read(raw: bytes) -> None:
+    reading(decode(raw))
+
+
+def test_memory_is_bounded() -> None:
+    line = 'k6-1  | time="2026-11-30T08:00:00Z" level=warning msg="Request Failed" error="EOF"\n'
+    text = line * 40_000
+    tracemalloc.start()
+    log = read_log(text, "f")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert log.requests_failed == {"other": 40_000}
+    assert peak < 10 * len(text)

@@ -77,6 +77,18 @@ def looks_like_console(text: str) -> bool:
     )
 
 
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.M)
+_HEADING = re.compile(r"^#{1,6} \S", re.M)
+_MARKDOWN = re.compile(r"^\|.*\|\s*$|^[-*] \S|\*\*\S.*?\S\*\*|\]\(https?://", re.M)
+
+
+def looks_like_document(text: str) -> bool:
+    """Whether text is Markdown that somebody wrote: it quotes k6's output in a fence or among prose."""
+    fences = len(_FENCE.findall(text))
+    headings = len(_HEADING.findall(text))
+    return fences >= 2 or (headings >= 1 and (fences > 0 or _MARKDOWN.search(text) is not None))
+
+
 def read_console(text: str, path: str) -> Console:
     """Read a console, whatever stands around its lines. Of several processes the first is read."""
     streams = undress(text)

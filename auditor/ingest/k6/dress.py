@@ -87,6 +87,16 @@ def undress(text: str) -> tuple[Stream, ...]:
     return tuple(_joined(stream) for stream in found)
 
 
+def is_wrapped(text: str) -> bool:
+    """Whether the first lines are JSON objects around k6's lines (and not k6's own JSON log)."""
+    objects = [
+        item
+        for line in text.split("\n", 20)[:20]
+        if line.startswith("{") and (item := _object(line.rstrip("\r"))) is not None
+    ]
+    return _text_path(objects) is not None
+
+
 def is_k6(line: str) -> bool:
     """Whether k6 surely wrote this line (which may have something before it)."""
     return _ANCHOR.search(line) is not None

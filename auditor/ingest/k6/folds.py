@@ -35,14 +35,18 @@ _COUNTS = re.compile(
     r"(?:running|paused) \([\ddhms.]+\), \d+/\d+ VUs, \d+ complete and \d+ interrupted iterations\s*$"
 )
 _COUNTS_HEAD = re.compile(r"(?:running|paused) \([\ddhms.]*")
+_FIELDS = re.compile(r'\s*(?:[A-Za-z_][\w.]*=(?:"(?:[^"\\]|\\.)*"|[^\s"]+)(?:\s+|$))+')
+"""Fields alone on a line: only a record has them, at its end."""
 _NARROWEST = 20
+_ENOUGH_CUTS = 3
+"""A window that folds between words does not fill this many lines to the last column."""
 _PROVEN_SHARE = 0.9
 
 
 def is_open(line: str) -> bool:
     """Whether a line begins a form of k6's and surely does not end it."""
     if LOG_HEAD.match(line):
-        return _WHOLE_LOG.fullmatch(line) is None
+        return line.endswith("=") or _WHOLE_LOG.fullmatch(line) is None
     if line.startswith('{"'):
         return not _is_json(line)
     if _COUNTS_HEAD.match(line):
@@ -68,8 +72,10 @@ def unfolded(lines: list[str], widths: list[int] | None) -> tuple[list[str], boo
     """
     columns = widths if widths is not None else [len(line) for line in lines]
     width = _window(lines, columns)
+    if width and _is_ambiguous(lines, columns, width):
+        return lines, False  # the record stays open, and its log is unread
     best = _join_at(lines, columns, width) if width else lines
-    if any(_is_open_record(line) for line in best):
+    if _still_open(best):
         # A window that folds between words: choose what closes more records.
         other = _join_words(lines)
         if _still_open(other) < _still_open(best):
@@ -77,12 +83,19 @@ def unfolded(lines: list[str], widths: list[int] | None) -> tuple[list[str], boo
     return best, len(best) < len(lines)
 
 
-def _is_open_record(line: str) -> bool:
-    return LOG_HEAD.match(line) is not None and is_open(line)
+def _is_ambiguous(lines: list[str], columns: list[int], width: int) -> bool:
+    """Whether too few records were cut, between two letters, to tell a cut word from two words."""
+    cuts = [
+        (line, lines[i + 1])
+        for i, line in enumerate(lines[:-1])
+        if columns[i] == width and LOG_HEAD.match(line) and is_open(line) and not starts(lines[i + 1])
+    ]
+    return 0 < len(cuts) < _ENOUGH_CUTS and any(a[-1:].isalnum() and b[:1].isalnum() for a, b in cuts)
 
 
 def _still_open(lines: list[str]) -> int:
-    return sum(1 for line in lines if _is_open_record(line))
+    """How many lines lack the rest of their record, or are such a rest."""
+    return sum(1 for line in lines if (LOG_HEAD.match(line) and is_open(line)) or _FIELDS.fullmatch(line))
 
 
 def _window(lines: list[str], columns: list[int]) -> int:
@@ -145,7 +158,11 @@ def _join_words(lines: list[str]) -> list[str]:
     in_record = False
     last = ""
     for line in lines:
-        if in_record and not starts(line) and (is_open(joined[-1]) or _would_not_fit(last, line, width)):
+        if (
+            in_record
+            and not starts(line)
+            and (is_open(joined[-1]) or _FIELDS.fullmatch(line) or _would_not_fit(last, line, width))
+        ):
             joined[-1] += ("" if last.endswith(" ") else " ") + line.lstrip(" ")
         else:
             joined.append(line)

@@ -239,7 +239,7 @@ class _Counts:
 
 def _names(text: str) -> list[str]:
     """ "a, http_req_duration{x:1,y:2}" at the commas outside braces."""
-    return [name for name in re.split(r", (?![^{]*\})", text) if name]
+    return [name for name in re.split(r", ?(?![^{]*\})", text) if name]
 
 
 def _is_thrown(record: Record) -> bool:

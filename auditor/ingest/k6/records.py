@@ -32,7 +32,7 @@ FRAME = re.compile(
     r"^[ \t]*at (?:(?P<name>\S.*?) \((?P<where>[^()\n]*(?:\(\d+\))?)\)|(?P<bare>\S+:\d+:\d+\(\d+\)))", re.M
 )
 """A line of a stack trace: "at default (file:///s.js:8:120(33))", or "at file:///s.js:4:22(76)"."""
-_LOST_TAIL = re.compile(r"^(?:[\w.]+=\S+ )*source=stacktrace\s*$|^\S* ?hint=\"script exception\"")
+_LOST_TAIL = re.compile(r'^\S* ?(?:[\w.]+=\S+ )*(?:source=stacktrace|hint="script exception"|executor=\S+ )')
 _LONGEST_MESSAGE_LINES = 100
 
 
