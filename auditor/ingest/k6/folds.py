@@ -38,7 +38,7 @@ _COUNTS_HEAD = re.compile(r"(?:running|paused) \([\ddhms.]*")
 _FIELDS = re.compile(r'\s*(?:[A-Za-z_][\w.]*=(?:"(?:[^"\\]|\\.)*"|[^\s"]+)(?:\s+|$))+')
 """Fields alone on a line: only a record has them, at its end."""
 _NARROWEST = 20
-_ENOUGH_CUTS = 3
+_ENOUGH_CUTS = 5
 """A window that folds between words does not fill this many lines to the last column."""
 _PROVEN_SHARE = 0.9
 
@@ -84,13 +84,22 @@ def unfolded(lines: list[str], widths: list[int] | None) -> tuple[list[str], boo
 
 
 def _is_ambiguous(lines: list[str], columns: list[int], width: int) -> bool:
-    """Whether too few records were cut, between two letters, to tell a cut word from two words."""
-    cuts = [
-        (line, lines[i + 1])
-        for i, line in enumerate(lines[:-1])
-        if columns[i] == width and LOG_HEAD.match(line) and is_open(line) and not starts(lines[i + 1])
-    ]
-    return 0 < len(cuts) < _ENOUGH_CUTS and any(a[-1:].isalnum() and b[:1].isalnum() for a, b in cuts)
+    """Whether the cuts do not tell a window that cuts words from one that folds between them.
+
+    A window of the first kind fills every line that it cuts; lines that are alike count once.
+    """
+    cuts: list[tuple[str, str, int]] = []
+    in_record = False
+    for line, rest, column in zip(lines, lines[1:], columns, strict=False):
+        in_record = LOG_HEAD.match(line) is not None or (in_record and not starts(line))
+        if in_record and not starts(rest):
+            cuts.append((line, rest, column))
+    if not any(LOG_HEAD.match(line) and is_open(line) for line, _, _ in cuts):
+        return False
+    alike = {re.sub(r"\d", "", line) for line, _, column in cuts if column == width}
+    if len(alike) >= _ENOUGH_CUTS and all(column == width for _, _, column in cuts):
+        return False
+    return not all(a.endswith((" ", "=")) or b.startswith(" ") for a, b, _ in cuts)
 
 
 def _still_open(lines: list[str]) -> int:
@@ -120,7 +129,7 @@ def _may_go_on(line: str, rest: str) -> bool:
     if is_blank(line) or starts(rest) or not starts(line):
         return False
     if LOG_HEAD.match(line):
-        return re.match(r"(?:\S* )?[\w.]+=", rest) is not None
+        return re.match(r"(?:\S* )?[\w.]+=|\S+$", rest) is not None
     return not re.match(_TTY_HEAD, line)
 
 
@@ -135,6 +144,8 @@ def _join_at(lines: list[str], columns: list[int], width: int) -> list[str]:
     for line, column in zip(lines, columns, strict=True):
         if goes_on and not starts(line) and joined:
             trimmed = 0 if joined[-1].endswith(" ") else width - goes_on
+            if LOG_HEAD.match(joined[-1]) and not is_open(joined[-1]) and _FIELDS.fullmatch(line):
+                trimmed = not joined[-1].endswith(" ")  # whole fields after whole fields
             joined[-1] += " " * trimmed + line[indent:]
         else:
             joined.append(line)

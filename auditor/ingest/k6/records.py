@@ -88,7 +88,7 @@ def records(lines: Sequence[str]) -> Iterator[Record | Unclosed]:
 
 def _logfmt(line: str) -> Record | Unclosed | None:
     found = _LOGFMT.search(line)
-    if found is None:
+    if found is None or line.endswith("="):
         return Unclosed(line) if re.search(r'time="?\d{4}-\d\d-\d\dT', line) else None
     fields = {f["key"]: unquoted(f["value"]) for f in _FIELD.finditer(found["fields"])}
     return Record(found["level"], unquoted(found["message"]), fields, found["time"].strip('"'))
