@@ -70,6 +70,8 @@ def unfolded(lines: list[str], widths: list[int] | None) -> tuple[list[str], boo
     ``widths`` are the columns of the lines with their prefixes, if they had any. A fold is one of two kinds:
     at a width (every folded line is as wide as the window), or at the last blank before it.
     """
+    if all(starts(line) for line in lines):
+        return lines, False  # nothing is the rest of a line: as k6 writes it
     columns = widths if widths is not None else [len(line) for line in lines]
     width = _window(lines, columns)
     if width and _is_ambiguous(lines, columns, width):
