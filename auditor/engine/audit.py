@@ -26,8 +26,10 @@ from auditor.engine.verdict import CommandExit, Verdict, exit_code, highest, ver
 from auditor.errors import AuditError
 from auditor.evidence import Declared, Evidence
 from auditor.facts.accounting import Accounting
+from auditor.facts.foreign import without_foreign
 from auditor.facts.header import Header
 from auditor.facts.limits import PolicyLimits
+from auditor.facts.samples import Samples
 from auditor.facts.store import FactStore, Unknown
 from auditor.samples.workers import Threads, Workers
 
@@ -94,14 +96,18 @@ def audit(
         AuditError: if the generators' data turn out to be different runs.
     """
     limits = limits_in_force(rules, policy.limits)
-    store = FactStore(
-        {
-            Evidence: evidence,
-            Declared: policy.declared,
-            PolicyLimits: limits,
-            Workers: workers or Threads(),
-        }
-    )
+    given = {
+        Evidence: evidence,
+        Declared: policy.declared,
+        PolicyLimits: limits,
+        Workers: workers or Threads(),
+    }
+    store = FactStore(given)
+    if any(g.logs or g.console for g in evidence.generators) and store.why_not(Samples) is None:
+        own = without_foreign(evidence, store.get(Samples))
+        if own is not evidence:
+            evidence = own
+            store = FactStore({**given, Evidence: own, Samples: store.get(Samples)})
     refuse_different_runs(store)
     today = today or datetime.datetime.now(datetime.UTC).date()
     rules = [r for r in rules if r.check is not None]

@@ -3,7 +3,17 @@
 Readers (`auditor.ingest`) build these values; facts (`auditor.facts`) consume them. Names carry units.
 """
 
-from auditor.evidence.console import BannerScenario, Console, ExitCode, FinalCounts, LogEvidence
+from auditor.evidence.console import (
+    BannerScenario,
+    Console,
+    ExitCode,
+    FinalCounts,
+    LogEvidence,
+    PrintedThreshold,
+    ScenarioProgress,
+    Span,
+    merged_log,
+)
 from auditor.evidence.declared import Declared, ScenarioDeclaration
 from auditor.evidence.host import HostSeries
 from auditor.evidence.options import (
@@ -30,7 +40,7 @@ from auditor.evidence.points import (
     Tags,
 )
 from auditor.evidence.report import Answer, ReportedField, ReportEvidence
-from auditor.evidence.run import Evidence, GeneratorEvidence
+from auditor.evidence.run import Evidence, Foreign, GeneratorEvidence
 from auditor.evidence.sources import Ignored, Source
 from auditor.evidence.summary import Summary, SummaryMetric
 
@@ -47,6 +57,7 @@ __all__ = [
     "Evidence",
     "ExitCode",
     "FinalCounts",
+    "Foreign",
     "GeneratorEvidence",
     "HostSeries",
     "Ignored",
@@ -61,14 +72,18 @@ __all__ = [
     "PointsPart",
     "PointsSource",
     "Position",
+    "PrintedThreshold",
     "ReadReport",
     "ReportEvidence",
     "ReportedField",
     "ScenarioDeclaration",
     "ScenarioOptions",
+    "ScenarioProgress",
     "ScriptText",
     "Source",
+    "Span",
     "Summary",
     "SummaryMetric",
     "Tags",
+    "merged_log",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from auditor.evidence.console import Console, ExitCode, LogEvidence
@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from auditor.evidence.points import PointsSource
     from auditor.evidence.sources import Ignored, Source
     from auditor.evidence.summary import Summary
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A log or console that is not of the run beside which it lies: named, and not used."""
+
+    path: str
+    kind: Literal["log", "console"]
+    reason: str
+    """Whose it is not, with both times or plans."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +36,17 @@ class GeneratorEvidence:
     other_options: tuple[Options, ...] = ()
     """The other sources, best first: inspect with requirements, plain inspect, archive, script."""
     log: LogEvidence | None = None
+    """All of its logs together, without those that are foreign."""
+    logs: tuple[LogEvidence, ...] = ()
+    """Each log by itself, log lines within a console included."""
+    foreign: tuple[Foreign, ...] = ()
     exit_code: ExitCode | None = None
     summaries: tuple[Summary, ...] = ()
     hosts: tuple[HostSeries, ...] = ()
+
+    def foreign_of(self, kind: Literal["log", "console"]) -> Foreign | None:
+        """The first log or console that was found to be of another run; None if none was."""
+        return next((one for one in self.foreign if one.kind == kind), None)
 
     @property
     def option_sources(self) -> tuple[Options, ...]:

@@ -29,10 +29,12 @@ class Summary:
 
     path: str
     kind: str
-    """"legacy export", "handleSummary data" or "machine-readable"."""
+    """"legacy export", "handleSummary data", "machine-readable" or "console text"."""
     metrics: Mapping[str, SummaryMetric]
     duration_s: float | None = None
     k6_version: str = ""
+    unread: frozenset[str] = frozenset()
+    """Metrics that are there and whose values could not be read: neither absent nor 0."""
 
     def value(self, metric: str, key: str) -> float | None:
         found = self.metrics.get(metric)

@@ -10,7 +10,7 @@ import numpy as np
 
 from auditor.evidence import Evidence
 from auditor.facts.samples import Samples
-from auditor.facts.store import provides
+from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import GeneratorSamples
 
 _ID = re.compile(
@@ -26,7 +26,8 @@ class SeriesCount:
     """Series of one generator."""
 
     generator: str
-    series: int
+    series: int | None
+    """None without points: then only k6's warning tells."""
     warned: int
     """The largest number k6 itself warned of; 0 if it did not."""
     names: int
@@ -39,7 +40,7 @@ class SeriesCount:
 
     @property
     def at_least(self) -> int:
-        return max(self.series, self.warned)
+        return max(self.series or 0, self.warned)
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,26 @@ class Cardinality:
 
 
 @provides
-def cardinality(samples: Samples, evidence: Evidence) -> Cardinality:
-    """Count series and find the tag that makes most of them."""
+def cardinality(samples: Samples | None, evidence: Evidence) -> Cardinality:
+    """Count series and find the tag that makes most of them; without points, what k6 warned of.
+
+    Raises:
+        Unknown: without points, if k6's log warns of nothing.
+    """
     warned = {g.name: g.log.time_series if g.log is not None else 0 for g in evidence.generators}
-    return Cardinality(
-        {name: _count(name, one, warned.get(name, 0)) for name, one in samples.by_generator.items()}
-    )
+    if samples is None and not any(warned.values()):
+        raise Unknown(
+            "no k6 points file was found, and k6's log warns of no number of time series",
+            "record the run with `k6 run --out json=k6.json.gz` and keep the file",
+        )
+    found = {name: _warned(name, number) for name, number in warned.items() if number}
+    for name, one in samples.by_generator.items() if samples is not None else ():
+        found[name] = _count(name, one, warned.get(name, 0))
+    return Cardinality(found)
+
+
+def _warned(generator: str, number: int) -> SeriesCount:
+    return SeriesCount(generator, None, number, 0, 0, "", "", 0)
 
 
 def _count(generator: str, samples: GeneratorSamples, warned: int) -> SeriesCount:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from auditor.errors import AuditError, not_one_run
 from auditor.evidence import (
@@ -22,18 +22,21 @@ from auditor.evidence import (
     PointsSource,
     Source,
     Summary,
+    merged_log,
 )
 from auditor.ingest.host.format import UnusableHost
 from auditor.ingest.k6 import logs, points_formats, points_pair
 from auditor.ingest.k6.archive import UnusableArchive, read_archive
-from auditor.ingest.k6.console import read_console, strip_ansi
+from auditor.ingest.k6.console import read_stream
+from auditor.ingest.k6.dress import Stream, undress
 from auditor.ingest.k6.options import read_options
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
-from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary, read_totals
+from auditor.ingest.k6.summary import SUMMARY_KINDS, read_summary
 from auditor.ingest.sniff import Recognised, sniff
 from auditor.inputs import streams
 from auditor.inputs.blocks import FileDigest
 from auditor.inputs.redact import Redactor
+from auditor.inputs.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
 _Found = tuple["Path", str, Recognised]
 """A file, its label, and what it was recognised as."""
+T = TypeVar("T")
 _EVIDENCE_FIX = "name the folder that holds k6.json.gz, console.txt, inspect.json and the host metrics"
 
 
@@ -190,21 +194,23 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
     found_logs: list[LogEvidence] = []
     printed: list[Summary | None] = []
     for path, label, what in folder.of("console"):
-        text, _ = _text(path, reading)
-        console = read_console(text, label)
-        printed.append(read_totals(strip_ansi(text), label))
-        merged = logs.has_log_lines(text)
+        stream, lost = _stream(path, label, reading)
+        console = _masked(read_stream(stream, label), reading)
+        if console.banners > 1:
+            raise _two_in_one_text(label, f"{console.banners} banners of k6")
+        printed.append(console.totals)
+        merged = logs.has_log_lines(stream.lines)
         if merged:
-            found_logs.append(logs.read_log(text, label))
+            found_logs.append(_log_of(stream, label, lost, reading))
         consoles.append(console)
-        _used(reading, path, label, what, folder.name, "with log lines in it" if merged else "")
+        _used(reading, path, label, what, folder.name, _console_note(stream, merged=merged))
     for path, label, what in folder.of("log"):
-        text, cut = _text(path, reading)
-        found_logs.append(logs.read_log(text, label))
-        _used(reading, path, label, what, folder.name, "only the first 64 MB" if cut else "")
+        stream, lost = _stream(path, label, reading)
+        found_logs.append(_log_of(stream, label, lost, reading))
+        _used(reading, path, label, what, folder.name, lost)
     if points is not None and points[1]:
-        text, _ = _text(points[2], reading)
-        consoles.append(read_console(text, points[0].path))
+        stream, _ = _stream(points[2], points[0].path, reading)
+        consoles.append(_masked(read_stream(stream, points[0].path), reading))
     options = _ranked(_options(folder, reading))
     codes = [ExitCode(label, what.document) for _, label, what in folder.of("exit-code")]
     for path, label, what in folder.of("exit-code"):
@@ -214,13 +220,14 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
         summaries.append(reading.redactor.value(read_summary(what.document, label)))
         _used(reading, path, label, what, folder.name)
     if points is None and not summaries:
-        summaries = [one for one in printed if one is not None][:1]  # text, where nothing better was kept
+        # Text, where nothing better was kept.
+        summaries = [one for one in printed if one is not None and "iterations" in one.metrics][:1]
     hosts: list[HostSeries] = []
     for path, label, what in folder.of("host"):
         hosts += _read_host(path, label, what, folder.name, reading)
     log: LogEvidence | None = None
     for found in found_logs:
-        log = found if log is None else logs.merge(log, found)
+        log = found if log is None else merged_log(log, found)
     return GeneratorEvidence(
         name=folder.name,
         points=points[0] if points else None,
@@ -228,19 +235,56 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
         options=options[0] if options else None,
         other_options=options[1:],
         log=log,
+        logs=tuple(found_logs),
         exit_code=_one_code(codes),
         summaries=tuple(sorted(summaries, key=lambda s: SUMMARY_KINDS.index(s.kind))),
         hosts=tuple(hosts),
     )
 
 
-def _text(path: Path, reading: _Reading) -> tuple[str, bool]:
-    """The text of a console or log without its secrets; whether it was cut.
+def _stream(path: Path, label: str, reading: _Reading) -> tuple[Stream, str]:
+    """The lines of k6 in a console or log, without its secrets; why lines may be missing, empty if none are.
 
     All of it is masked, not what is kept of it: what is kept may be cut in the middle of a secret.
+
+    Raises:
+        AuditError: if several k6 processes wrote into the text.
     """
     text, cut = streams.text(path)
-    return reading.redactor.text(strip_ansi(text)), cut
+    lost = "only the first 64 MB, or a damaged stream, was read" if cut else ""
+    if "\0" in text:
+        lost = "there are NUL bytes in it: something was written over"
+    found = undress(reading.redactor.text(plain(text)))
+    if len(found) > 1:
+        raise _two_in_one_text(label, ", ".join(one.name or "(no prefix)" for one in found))
+    return (found[0] if found else Stream("", ())), lost
+
+
+def _log_of(stream: Stream, label: str, lost: str, reading: _Reading) -> LogEvidence:
+    log = _masked(logs.read_records(stream.lines, label), reading)
+    return replace(log, unread=log.unread or lost)
+
+
+def _masked(value: T, reading: _Reading) -> T:
+    """Once more: a secret may have been folded over two lines."""
+    return reading.redactor.value(value)
+
+
+def _console_note(stream: Stream, *, merged: bool) -> str:
+    notes = ["with log lines in it"] if merged else []
+    if stream.name:
+        notes.append(f"lines of {stream.name}")
+    if stream.folded:
+        notes.append("folded lines joined")
+    return "; ".join(notes)
+
+
+def _two_in_one_text(label: str, what: str) -> AuditError:
+    return AuditError(
+        f"several k6 runs in one text: {what}",
+        where=label,
+        fix="keep the output of each k6 process in a file, and each run in a folder, of its own",
+    )
 
 
 def _options(folder: _Folder, reading: _Reading) -> list[Options]:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from auditor.ingest import host
 from auditor.ingest.k6 import points_formats
 from auditor.ingest.k6.archive import Archive, UnusableArchive, is_tar, looks_like_metadata, open_tar
-from auditor.ingest.k6.console import looks_like_console, strip_ansi
+from auditor.ingest.k6.console import looks_like_console, looks_like_document
+from auditor.ingest.k6.dress import is_wrapped, undress
 from auditor.ingest.k6.logs import looks_like_log
 from auditor.ingest.k6.options import looks_like_options
 from auditor.ingest.k6.points_formats import FileStart, PointsFormat, UnusablePoints, is_json
 from auditor.ingest.k6.script import looks_like_script
 from auditor.ingest.k6.summary import find_summary, summary_kind
 from auditor.inputs import streams
+from auditor.inputs.text import decode, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +77,7 @@ def sniff(path: Path) -> Recognised:
     data = streams.head(path)
     if not data.strip():
         return _empty(path)
-    start = streams.decode(data)
+    start = decode(data)
     if (points := _points(FileStart(path, data, start))) is not None:
         return points
     if code := re.fullmatch(r"\s*(-?\d{1,3})\s*", start):
@@ -118,6 +120,8 @@ def _structured(path: Path, start: str) -> Recognised | None:
     if not stripped.startswith(("{", "[")):
         return None
     first_line = stripped.split("\n", 1)[0]
+    if is_wrapped(start):
+        return None
     if '"event"' in first_line and is_json(first_line):
         return _other("k6 web-dashboard events: aggregates only, no samples to audit")
     if '"level"' in first_line and '"msg"' in first_line:
@@ -154,18 +158,24 @@ def _textual(path: Path, start: str) -> Recognised:
     if "\0" in start[:4096]:
         if is_tar(streams.head(path)):
             return _tar(path)
-        return _other("binary file of no known format")
+        if not looks_like_log(start):  # a log that was cut short while k6 wrote on begins with NUL bytes
+            return _other("binary file of no known format")
     if (found := _host("text", start)) is not None:
         return found
+    if plain(start).lstrip("\ufeff \t\r\n").startswith("<"):
+        return _other("a page or markup, not evidence of a run")
+    if looks_like_document(start):
+        return _other("a document that quotes k6's output, not a console: lint it as a report")
     if looks_like_console(start) or (len(start) >= 65536 and looks_like_console(streams.text(path)[0])):
         return Recognised("console", _LABELS["console"])
     if looks_like_log(start):
         return Recognised("log", _LABELS["log"])
-    plain = strip_ansi(start)
-    if looks_like_script(plain):
+    if is_wrapped(start):
+        inner = "\n".join(line for stream in undress(start) for line in stream.lines)
+        kind: Kind = "console" if looks_like_console(inner) else "log"
+        return Recognised(kind, _LABELS[kind])
+    if looks_like_script(plain(start)):
         return Recognised("script", _LABELS["script"])
-    if plain.lstrip().startswith("<"):
-        return _other("a page or markup, not evidence of a run")
     return _other("not a known format")
 
 

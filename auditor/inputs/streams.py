@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from auditor.inputs.text import decode as decode_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -165,7 +167,7 @@ def head(path: Path, size: int = 65536) -> bytes:
 
 
 def text(path: Path, limit_bytes: int = 64 << 20) -> tuple[str, bool]:
-    """A text file as str, whether UTF-8 or UTF-16; second, whether it was cut at ``limit_bytes``."""
+    """A text file as str, whatever its encoding; second, whether it was cut at ``limit_bytes``."""
     data = b""
     cut = False
     try:
@@ -176,7 +178,7 @@ def text(path: Path, limit_bytes: int = 64 << 20) -> tuple[str, bool]:
                 break
     except DamagedStream:
         cut = True
-    return decode(data), cut
+    return decode_text(data), cut
 
 
 def decode(data: bytes) -> str:

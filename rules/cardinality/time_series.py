@@ -24,14 +24,15 @@ When it is wrong
 from auditor.api import (
     PEAK_SPAN_S,
     Cardinality,
+    Evidence,
     Finding,
     Findings,
+    GeneratorEvidence,
     GeneratorHosts,
     HostUse,
     Limit,
     Limits,
     Rule,
-    Samples,
     Scope,
     count,
 )
@@ -53,14 +54,19 @@ PER_URL = 9
 """Series of one distinct URL: eight timings and counts, and http_req_failed."""
 
 
-def check(cardinality: Cardinality, samples: Samples, load: GeneratorHosts | None, limits: Limits) -> Findings:
+def check(
+    cardinality: Cardinality, evidence: Evidence, load: GeneratorHosts | None, limits: Limits
+) -> Findings:
+    files = {g.name: _files(g) for g in evidence.generators}
     for name, own in cardinality.by_generator.items():
         if own.at_least <= limits["series"]:
             continue
         hosts = [h for h in load.hosts if name in h.covers] if load is not None else []
         strained = next((words for h in hosts if (words := strain(h, limits))), "")
         number = (
-            f"{own.series:,}" if own.series >= own.warned else f"at least {own.warned:,} (k6's own warning)"
+            f"{own.series:,}"
+            if own.series is not None and own.series >= own.warned
+            else f"at least {own.warned:,} (k6's own warning)"
         )
         message = f"{number} time series on one k6 process"
         by_url = own.worst_tag in ("", "name", "url")
@@ -78,10 +84,16 @@ def check(cardinality: Cardinality, samples: Samples, load: GeneratorHosts | Non
             f"of it, another metric one, and {limits['series']:,.0f} series are too many",
             observed=count(own.at_least, "time series"),
             limit=count(limits["series"], "time series"),
-            evidence=(samples.by_generator[name].path, *(h.path for h in hosts if strained)),
+            evidence=(*files[name], *(h.path for h in hosts if strained)),
             scope=Scope(generator=name),
             severity="invalid" if strained else "warning",
         )
+
+
+def _files(generator: GeneratorEvidence) -> tuple[str, ...]:
+    log = generator.log
+    warned = log.paths if log is not None and log.time_series else ()
+    return (generator.points.path,) if generator.points is not None else warned
 
 
 def strain(host: HostUse, limits: Limits) -> str:

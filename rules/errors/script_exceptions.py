@@ -7,8 +7,10 @@ Why it matters
     makes none of the requests after the throw. The figures then describe the first lines of the script.
 
 How it is computed
-    Exceptions in the log of each generator (lines with source=stacktrace or the hint "script exception") ÷
-    iterations started: more than 0.1 % is invalid. A log that exists is evidence of none, even if it is empty.
+    Exceptions that iterations threw, from the log of each generator (records with source=stacktrace or the hint
+    "script exception", whose stack does not end in setup(), teardown() or handleSummary()) ÷ iterations
+    started: more than 0.1 % is invalid. The script's own fail() is no exception (ER15). A log that exists is
+    evidence of none, even if it is empty; one of another run, or with lines that cannot be read, is not.
     Without a log: if the requests per completed iteration of each scenario are a whole number within 0.1 %, no
     iteration was cut short and it passes; else it is unknown.
 
@@ -66,7 +68,12 @@ def check(
     limits: Limits,
 ) -> Findings:
     for generator in evidence.generators:
-        if generator.log is None:
+        if (foreign := generator.foreign_of("log")) is not None and generator.log is None:
+            yield Unknown(
+                f"{foreign.path} is {foreign.reason}: whether this run's script threw exceptions is not known",
+                f"remove {foreign.path}, and keep the log of this run: `k6 run --log-output=file=log.txt …`",
+            )
+        elif generator.log is None:
             yield from _without_log(generator.name, accounting, declared, requests, limits)
         else:
             yield from _from_log(generator, accounting, limits)
@@ -79,12 +86,18 @@ def _from_log(generator: GeneratorEvidence, accounting: Accounting, limits: Limi
     iterations = sum(account.started for account in mine)
     most = iterations * limits.exact("exceptions")
     if thrown <= most:
+        if generator.log.unread:
+            yield Unknown(
+                f"{', '.join(generator.log.paths)}: {generator.log.unread}; whether the script threw "
+                "exceptions is not known",
+                LOG_FIX,
+            )
         return
     where = f" on {generator.name}" if generator.name else ""
     yield Finding(
         message=(
             f"the script threw {thrown:,} exceptions in {iterations:,} iterations{where}: the rest of "
-            "those iterations did not run, and k6 still counts them as completed"
+            f"those iterations did not run, and k6 still counts them as completed{_words(generator)}"
         ),
         fix=(
             f"read the first stack trace in {', '.join(generator.log.paths)} and fix that line; at most "
@@ -95,6 +108,15 @@ def _from_log(generator: GeneratorEvidence, accounting: Accounting, limits: Limi
         evidence=generator.log.paths,
         scope=Scope(generator=generator.name),
     )
+
+
+def _words(generator: GeneratorEvidence) -> str:
+    """The most frequent exception, in k6's own words."""
+    texts = generator.log.exception_texts if generator.log is not None else {}
+    if not texts:
+        return ""
+    text = max(texts, key=lambda t: texts[t])
+    return f" ({texts[text]:,} × {text})"
 
 
 def _without_log(

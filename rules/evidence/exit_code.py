@@ -8,8 +8,10 @@ Why it matters
 
 How it is computed
     Per generator with a kept exit code. 0 and 99 are ends of a finished run. Every other code: the run did
-    not end as planned. 99 needs a crossed threshold, by recomputation from the points or by k6's log; 0 must
-    have none crossed, unless k6's end-of-test text shows that thresholds were off. Where the thresholds
+    not end as planned. 101, 107 and 110 are a warning where the run had gone to its planned end and the log
+    says that teardown() or handleSummary() failed, or the script marked the run (110). 99 needs a crossed
+    threshold, by recomputation from the points or by k6's log; 0 must have none crossed, unless k6's
+    end-of-test text shows that thresholds were off. Where the thresholds
     cannot be evaluated as a whole the question stays open; where the points break off, it is not asked.
 
 How to fix it
@@ -34,7 +36,9 @@ from auditor.api import (
     Rule,
     Samples,
     Scope,
+    Severity,
     Thresholds,
+    Timeline,
     Unknown,
 )
 
@@ -66,10 +70,14 @@ MEANING = {
     143: "the process was ended from outside (SIGTERM)",
     255: "k6 could not run the command as given",
 }
+JUDGEMENTS = frozenset({101, 107, 110})
+"""Codes that may judge a run that is over: of teardown(), handleSummary() and exec.test.fail()."""
 OPTIONS = "keep `k6 inspect --execution-requirements script.js` and k6's log beside the points"
 
 
-def check(evidence: Evidence, thresholds: Thresholds | None, samples: Samples | None) -> Findings:
+def check(
+    evidence: Evidence, thresholds: Thresholds | None, samples: Samples | None, timeline: Timeline | None
+) -> Findings:
     if all(generator.exit_code is None for generator in evidence.generators):
         yield NotApplicable("no exit code was kept")
     for generator in evidence.generators:
@@ -82,21 +90,60 @@ def check(evidence: Evidence, thresholds: Thresholds | None, samples: Samples | 
         elif generator.exit_code.code == 99:
             yield from of_crossed(generator, thresholds, torn)
         else:
-            yield of_failure(generator)
+            yield of_failure(generator, timeline)
 
 
-def of_failure(generator: GeneratorEvidence) -> Finding:
+def of_failure(generator: GeneratorEvidence, timeline: Timeline | None) -> Finding:
     assert generator.exit_code is not None
     code = generator.exit_code.code
+    log = generator.log
+    if code in JUDGEMENTS and went_to_its_end(generator, timeline):
+        said = _own_words(generator)
+        return _finding(
+            generator,
+            f"exit code {code}, {MEANING[code]}{f' ({said})' if said else ''}: the run had gone to its "
+            "planned end",
+            "see what the script says; the measured part is whole",
+            "0, or 99 with a crossed threshold",
+            severity="warning",
+        )
     meaning = MEANING.get(code, "")
     if not meaning and code > 128:
         meaning = f"the process was ended by signal {code - 128}"
     return _finding(
         generator,
-        f"the run did not end as planned: exit code {code}" + (f", {meaning}" if meaning else ""),
+        f"the run did not end as planned: exit code {code}"
+        + (f", {meaning}" if meaning else "")
+        + (f"; k6 says: {log.k6_error}" if log is not None and log.k6_error else ""),
         "fix what ended it and run again to the planned end",
         "0, or 99 with a crossed threshold",
     )
+
+
+def went_to_its_end(generator: GeneratorEvidence, timeline: Timeline | None) -> bool:
+    """Whether all planned load was run, so that the code judges and does not cut: exec.test.fail(), or an
+    exception or time-out after the last iteration."""
+    assert generator.exit_code is not None
+    end = timeline.ends.get(generator.name) if timeline is not None else None
+    if end is None or end.ended_early or end.torn or end.latest_planned_end_ns is None:
+        return False
+    if generator.exit_code.code == 110:
+        return True
+    log = generator.log
+    if log is None or log.unread or log.exceptions_outside.keys() & {"setup", "init"}:
+        return False
+    return bool(log.exceptions_outside.keys() & {"teardown", "handleSummary"}) or "teardown" in log.timed_out
+
+
+def _own_words(generator: GeneratorEvidence) -> str:
+    """What was thrown where, or why the script marked the run as failed."""
+    log = generator.log
+    if log is None:
+        return ""
+    thrown = [f"{n} thrown in {place}()" for place, n in log.exceptions_outside.items()]
+    late = [f"{place}() timed out" for place in log.timed_out]
+    texts = [f"{text!r}" for text in (*log.exception_texts, *log.marked_failed)][:3]
+    return "; ".join((*thrown, *late, *texts))
 
 
 def of_zero(
@@ -160,7 +207,9 @@ def of_crossed(
     )
 
 
-def _finding(generator: GeneratorEvidence, message: str, fix: str, expected: str) -> Finding:
+def _finding(
+    generator: GeneratorEvidence, message: str, fix: str, expected: str, severity: Severity = "invalid"
+) -> Finding:
     assert generator.exit_code is not None
     code = generator.exit_code.code
     return Finding(
@@ -170,4 +219,5 @@ def _finding(generator: GeneratorEvidence, message: str, fix: str, expected: str
         limit=Quantity(None, "exit code", f"exit code {expected}"),
         evidence=(generator.exit_code.path,),
         scope=Scope(generator=generator.name),
+        severity=severity,
     )

@@ -92,6 +92,11 @@ def check(
             missing=Missing.OPTIONS,
         )
     for generator in evidence.generators:
+        if (foreign := generator.foreign_of("console")) is not None:
+            yield Unknown(
+                f"{foreign.path} is {foreign.reason}",
+                f"remove {foreign.path}, and keep k6's standard output of this run",
+            )
         yield from against_banner(generator, plan)
         if samples is not None and accounting is not None:
             yield from against_sleep(generator, plan, samples, accounting, limits)

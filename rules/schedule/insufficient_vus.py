@@ -69,14 +69,22 @@ def check(
     for generator in evidence.generators:
         if generator.log is None:
             where = f" of {generator.name}" if generator.name else ""
+            foreign = generator.foreign_of("log")
             yield Unknown(
-                f"the log{where} was not kept, so neither were its warnings",
+                f"the log{where} was not kept, so neither were its warnings"
+                if foreign is None
+                else f"{foreign.path} is {foreign.reason}: what this run's log warned of is not known",
                 "keep it: `k6 run --log-output=file=log.txt …`",
                 missing=Missing.LOG,
             )
             continue
         found = {s: n for s, n in generator.log.insufficient_vus.items() if not declared.is_support(s)}
         if len(found) <= limits["warnings"]:
+            if generator.log.unread:
+                yield Unknown(
+                    f"{', '.join(generator.log.paths)}: {generator.log.unread}",
+                    "keep it as k6 writes it: `k6 run --log-output=file=log.txt …`",
+                )
             continue
         for scenario, reached in found.items():
             lost = load_lost.of(scenario) if load_lost is not None else ""

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.ingest.k6.logs import has_log_lines, looks_like_log, merge, read_log
+from auditor.evidence import merged_log as merge
+from auditor.ingest.k6.logs import has_log_lines, looks_like_log, read_log
+from auditor.inputs.text import plain
 
 SERIES = (
     "The test has generated metrics with {n} unique time series, which is higher than the suggested limit of "
@@ -106,9 +108,9 @@ def test_one_run_in_two_logs_is_not_counted_twice() -> None:
 
 
 def test_console_with_log_lines_in_it() -> None:
-    assert has_log_lines("banner\n" + logfmt("x"))
-    assert has_log_lines(tty("x"))
-    assert not has_log_lines("running (01.0s), 1/1 VUs, 3 complete and 0 interrupted iterations")
+    assert has_log_lines(["banner", logfmt("x")])
+    assert has_log_lines([plain(tty("x"))])
+    assert not has_log_lines(["running (01.0s), 1/1 VUs, 3 complete and 0 interrupted iterations"])
 
 
 @given(st.text(max_size=300))

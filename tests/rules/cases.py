@@ -25,7 +25,7 @@ from tests.conftest import outcomes
 
 Change = Callable[[Path], object]
 RULES = load_rules()
-LOG = 'time="2026-11-29T21:51:50Z" level='
+LOG = 'time="2026-11-30T00:53:25Z" level='
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,6 +77,15 @@ def thrown(times: int) -> World:
     return world(log=times * line)
 
 
+def failed_by_script(times: int) -> World:
+    """fail() in so many of 1,000 iterations."""
+    line = (
+        LOG + 'error msg="GoError: no id\\n\\tat go.k6.io/k6/internal/js/modules/k6.(*K6).Fail-fm (native)\\n'
+        '\\tat default (file:///s.js:8:82(27))\\n" executor=x scenario=api source=stacktrace\n'
+    )
+    return world(log=times * line)
+
+
 def further(count: int) -> World:
     """No log; 1,000 iterations of one request each, and so many requests more."""
     lines = [line for i in range(count) for line in request_lines(1.0 + i / 1000, 20.0)]
@@ -152,6 +161,16 @@ CASES = [
     Case("ER11", "crossed thresholds are no exceptions", "pass", world(log=5 * CROSSED)),
     Case("ER11", "one of two generators", "fail:invalid", several(half(), half(1, log=thrown(2).runs[0].log)), ("gen-2",)),
     Case("ER11", "two generators with logs", "pass", PAIR),
+    Case("ER11", "fail() is no exception", "pass", failed_by_script(100)),
+    Case("ER11", "thrown in teardown(), not in an iteration", "pass", world(log=5 * (LOG + 'error msg="Error: td\\n\\tat teardown (file:///s.js:6:75(16))\\n" hint="script exception"\n'))),
+    Case("ER11", "a terminal's form, the stack on the next line", "fail:invalid", world(log=2 * "ERRO[0001] TypeError: x\n\tat default (file:///s.js:8:120(33))  executor=x scenario=api source=stacktrace\n")),
+    Case("ER11", "messages alone", "fail:invalid", world(log=2 * "TypeError: x\n\tat default (file:///s.js:8:120(33))\n\n")),
+    Case("ER11", "a record without its end", "unknown", world(log=LOG + 'error msg="TypeError: Cannot read property\n')),
+    Case("ER11", "a log of another day", "unknown", world(log='time="2026-08-02T17:20:00+05:30" level=info msg=hello source=console\n'), says="another run"),
+    Case("ER15", "none", "pass", HEALTHY),
+    Case("ER15", "1 of 1,000", "pass", failed_by_script(1)),
+    Case("ER15", "2 of 1,000", "fail:warning", failed_by_script(2), ("",), "fail()"),
+    Case("ER15", "no log", "unknown", NO_LOG),
     Case("ER11", "no log, one request each", "pass", NO_LOG),
     Case("ER11", "no log, 1.001 requests each", "pass", further(1)),
     Case("ER11", "no log, 1.002 requests each", "unknown", further(2)),

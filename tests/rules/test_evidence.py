@@ -111,6 +111,11 @@ def code(number: int | None, **run: Any) -> World:
     return world(exit_code=number, **run)
 
 
+def outside(place: str) -> str:
+    """An exception that no iteration threw."""
+    return LOG + f'error msg="Error: boom\\n\\tat {place} (file:///s.js:6:75(16))\\n" hint="script exception"\n'
+
+
 SAME = [Scenario("a", duration_s=10), Scenario("b", duration_s=10)]
 OVERRODE = LOG + 'warning msg="CLI level configuration overrode scenarios configuration entirely"\n'
 CROSSED = {"http_req_duration": ["p(95)<10"]}
@@ -155,7 +160,7 @@ CASES = [
     Case("EV03", "another rate", "fail:invalid", options("rate", 130), ("api",), "100.00/s"),
     Case("EV03", "another length", "fail:invalid", options("duration", "40s"), ("api",)),
     Case("EV03", "another executor", "fail:invalid", console("100.00 iterations/s for 10s (maxVUs: 50-100, ", "20 looping VUs for 10s ("), ("api",)),
-    Case("EV03", "another scenario", "fail:invalid", console("* api:", "* web:")),
+    Case("EV03", "another scenario: a console of another run", "unknown", console("* api:", "* web:")),
     Case("EV03", "stages left out", "fail:invalid", world(Scenario(executor="ramping-arrival-rate", start_rate=50, stages=[(5, 100), (5, 100)]), change=edit("console.txt", lambda t: t.replace("over 2 stages", "over 3 stages"))), ("api",)),
     Case("EV03", "maxVUs differ", "fail:warning", options("maxVUs", 200), ("api",), "maxVUs"),
     Case("EV03", "preAllocatedVUs differ", "fail:warning", options("preAllocatedVUs", 60), ("api",)),
@@ -196,7 +201,13 @@ CASES = [
     Case("EV12", "0 and one crossed", "fail:invalid", code(0, thresholds=CROSSED), ("",), "p(95)<10"),
     Case("EV12", "0, one crossed, thresholds off", "pass", code(0, thresholds=CROSSED, change=NO_THRESHOLDS_PRINTED)),
     Case("EV12", "0, one crossed, no console", "unknown", code(0, thresholds=CROSSED, console=False)),
-    *(Case("EV12", f"code {n}", "fail:invalid", code(n), ("",), f"exit code {n}") for n in (1, 97, 100, 104, 105, 107, 108, 109, 110, 137, 143, 255)),
+    *(Case("EV12", f"code {n}", "fail:invalid", code(n), ("",), f"exit code {n}") for n in (1, 97, 100, 101, 104, 105, 107, 108, 109, 137, 143, 255)),
+    Case("EV12", "110 after the planned end", "fail:warning", code(110), ("",), "exec.test.fail"),
+    Case("EV12", "107, thrown in teardown() after the planned end", "fail:warning", code(107, log=outside("teardown")), ("",), "teardown"),
+    Case("EV12", "107, thrown in handleSummary()", "fail:warning", code(107, log=outside("handleSummary")), ("",), "handleSummary"),
+    Case("EV12", "107, thrown in setup()", "fail:invalid", code(107, log=outside("setup")), ("",), "boom"),
+    Case("EV12", "104, in k6's own words", "fail:invalid", code(104, log=LOG + 'error msg="bad threshold"\n'), ("",), "bad threshold"),
+
     Case("EV12", "no code", "not-applicable", code(None)),
     Case("EV12", "cut off: 0 is not asked about", "pass", code(0, thresholds=CROSSED, change=TORN)),
     Case("EV12", "one of two generators", "fail:invalid", several(half(), half(1, exit_code=137)), ("gen-2",)),

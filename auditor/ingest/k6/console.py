@@ -1,27 +1,46 @@
-"""k6's standard output: the banner, the last count of iterations, and any log lines mixed into it.
+"""k6's standard output: the banner, progress, and the end-of-test text.
 
-The banner says what really ran (docs/semantics.md §10). Colours, cursor moves, UTF-16 and the prefixes of
-container logs are tolerated.
+The banner says what really ran (docs/semantics.md §10). What stands around the lines is taken off first
+(`dress`); the rows of the end-of-test text are read by `printed`, log records mixed in by `logs`.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from auditor.evidence import BannerScenario, Console, FinalCounts
+from auditor.evidence import BannerScenario, Console, FinalCounts, ScenarioProgress, Span
+from auditor.ingest.k6.dress import Stream, undress
 from auditor.ingest.k6.durations import seconds
+from auditor.ingest.k6.logs import unix_ns
+from auditor.ingest.k6.printed import read_rows
+from auditor.ingest.k6.summary import totals_of
+from auditor.inputs.text import lines_of, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\r")
+    from auditor.evidence import Summary
+    from auditor.evidence.console import Mark, Phase
+
 _HEADLINE = re.compile(r"scenarios: \((\d+(?:\.\d+)?)%\) (\d+) scenarios?, (\d+) max VUs, (\S+) max duration")
 _ENTRY = re.compile(r"^(?:\S+ *\| )?\s*\* ([^:]+): (.+)$")
+_CLOCK = r"(?:\d+d)?(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?s"
 _COUNTS = re.compile(
-    r"(running|paused) \(([0-9dhms.]+)\), (\d+)/(\d+) VUs, (\d+) complete and (\d+) interrupted iterations"
+    rf"(running|paused) \(({_CLOCK})\), (\d+)/(\d+) VUs, (\d+) complete and (\d+) interrupted iterations"
 )
+_BAR = re.compile(
+    r"^(?P<name>\S.{0,120}?) +(?:(?P<mark>[✓✗•↓]) )?"
+    r"\[(?:\s*(?P<percent>\d+)%\s*|(?P<bar>[=>\-]+))\](?P<rest>.*)$"
+)
+_ELAPSED = re.compile(rf"(?<!\S)({_CLOCK})/({_CLOCK})(?!\S)")
+_MARKS: dict[str | None, Mark] = {None: "running", "•": "waiting", "↓": "stopping", "✓": "done", "✗": "cut"}
+_END_ROW = re.compile(r"^.{0,200}?(?:[✓✗] )?\biterations\.{2,}: \d+", re.M)
+_IN_EVERY_TEXT = ("iterations", "http_reqs", "data_received", "data_sent", "vus")
+_DATE = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T ]")
+_LOGO = re.compile(r"^\s*/ _{10} \\(?:\s|$)")
 _FACTS = re.compile(r"^(?P<body>.*?)(?: \((?P<facts>[^()]*)\))?$")
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("constant-vus", re.compile(r"(?P<vus>\d+) looping VUs for (?P<duration>\S+)$")),
@@ -44,66 +63,148 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_THRESHOLD_MARK = re.compile(r"█ THRESHOLDS|^\s*[✓✗] [a-z_]+(?:\{.*\})?\.+:")
-_HTTP_REQS = re.compile(r"^\s*(?:[✓✗] )?http_reqs\.+: (\d+)\s")
-_SUMMARY_MARK = re.compile(r"█ TOTAL RESULTS|^\s*(?:[✓✗] )?(?:iterations|http_reqs|data_received)\.+:")
 
 
 def looks_like_console(text: str) -> bool:
-    """Whether text holds k6's banner, its progress, or its end-of-test results."""
-    plain = strip_ansi(text)
+    """Whether text holds k6's logo, banner, progress, or end-of-test results."""
+    shown = plain(text)
     return bool(
-        _HEADLINE.search(plain)
-        or _COUNTS.search(plain)
-        or "█ TOTAL RESULTS" in plain
-        or re.search(r"^\s*(?:[✓✗] )?iterations\.+: \d+", plain, re.M)
+        _HEADLINE.search(shown)
+        or _COUNTS.search(shown)
+        or "█ TOTAL RESULTS" in shown
+        or _END_ROW.search(shown)
+        or any(_LOGO.match(line) for line in lines_of(shown)[:400])
     )
 
 
-def strip_ansi(text: str) -> str:
-    return _ANSI.sub("", text)
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.M)
+_HEADING = re.compile(r"^#{1,6} \S", re.M)
+_MARKDOWN = re.compile(r"^\|.*\|\s*$|^[-*] \S|\*\*\S.*?\S\*\*|\]\(https?://", re.M)
+
+
+def looks_like_document(text: str) -> bool:
+    """Whether text is Markdown that somebody wrote: it quotes k6's output in a fence or among prose."""
+    fences = len(_FENCE.findall(text))
+    headings = len(_HEADING.findall(text))
+    return fences >= 2 or (headings >= 1 and (fences > 0 or _MARKDOWN.search(text) is not None))
 
 
 def read_console(text: str, path: str) -> Console:
-    """Read the banner and the last count; a scenario line that cannot be read is kept by its text."""
-    lines = strip_ansi(text).splitlines()
+    """Read a console, whatever stands around its lines. Of several processes the first is read."""
+    streams = undress(text)
+    return read_stream(streams[0], path) if streams else read_stream(Stream("", ()), path)
+
+
+def read_stream(stream: Stream, path: str) -> Console:
+    """Read what one process printed; a scenario line that cannot be read is kept by its text."""
+    lines = stream.lines
     percent: Fraction | None = None
     scenarios: list[BannerScenario] = []
     unread: list[str] = []
-    counts: FinalCounts | None = None
-    thresholds = summary = False
-    requests: int | None = None
+    banners = 0
     for number, line in enumerate(lines):
-        if percent is None and (head := _HEADLINE.search(line)):
-            percent = Fraction(head[1])
-            for entry in _entries(lines, number + 1):
-                scenario = _scenario(entry)
-                if scenario is None:
-                    unread.append(entry.strip())
-                else:
-                    scenarios.append(scenario)
-            if len(scenarios) + len(unread) < int(head[2]):
-                unread.append(f"{head[2]} scenarios announced, {len(scenarios)} listed")
-        elif found := _COUNTS.search(line):
-            counts = FinalCounts(int(found[5]), int(found[6]), _clock_s(found[2]), False)
-        thresholds = thresholds or bool(_THRESHOLD_MARK.search(line))
-        if total := _HTTP_REQS.match(line):
-            requests = max(requests or 0, int(total[1]))  # parts may be listed below the total
-        summary = summary or bool(_SUMMARY_MARK.search(line))
-    if counts is not None and (summary or _closed(lines)):
-        counts = FinalCounts(counts.completed, counts.interrupted, counts.running_s, True)
+        if head := _HEADLINE.search(line):
+            banners += 1
+            if banners == 1:
+                percent = Fraction(head[1])
+                scenarios, unread = _announced(lines, number, int(head[2]))
+    printed = read_rows(lines)
+    totals = totals_of(printed, path)
+    progress, counts, phase = _course(lines)
+    summary = totals is not None and not totals.metrics.keys().isdisjoint(_IN_EVERY_TEXT)
+    if counts is not None and (summary or _closed(progress)):
+        counts = replace(counts, final=True)
     return Console(
         path=path,
         segment_percent=percent,
         scenarios=tuple(scenarios),
         counts=counts,
-        thresholds_printed=thresholds if summary else None,
-        requests=requests,
+        thresholds_printed=printed.has_thresholds if printed.has_text else None,
+        requests=_requests(totals),
         unread=tuple(unread),
+        banners=banners,
+        thresholds=tuple(printed.thresholds),
+        progress=tuple(progress.values()),
+        phase=phase,
+        totals=totals,
+        span=_span(stream.stamps),
     )
 
 
-def _entries(lines: list[str], start: int) -> Iterator[str]:
+def _announced(lines: Sequence[str], at: int, number: int) -> tuple[list[BannerScenario], list[str]]:
+    """The scenarios of the banner whose headline is line ``at``, and the lines that are none."""
+    scenarios: list[BannerScenario] = []
+    unread: list[str] = []
+    for entry in _entries(lines, at + 1):
+        scenario = _scenario(entry)
+        if scenario is None:
+            unread.append(entry.strip())
+        else:
+            scenarios.append(scenario)
+    if len(scenarios) + len(unread) < number:
+        unread.append(f"{number} scenarios announced, {len(scenarios)} listed")
+    return scenarios, unread
+
+
+def _requests(totals: Summary | None) -> int | None:
+    count = totals.value("http_reqs", "count") if totals is not None else None
+    return None if count is None else round(count)
+
+
+def _course(lines: Sequence[str]) -> tuple[dict[str, ScenarioProgress], FinalCounts | None, Phase]:
+    """The last progress of every scenario, the last counts, and how far k6 came."""
+    progress: dict[str, ScenarioProgress] = {}
+    counts: FinalCounts | None = None
+    phase: Phase = ""
+    for line in lines:
+        if found := _COUNTS.search(line):
+            counts = FinalCounts(
+                int(found[5]), int(found[6]), float(seconds(found[2])), False, int(found[3]), int(found[4])
+            )
+            phase = "running" if phase in ("", "init", "setup") else phase
+            progress.clear()  # a block of progress follows, of every scenario
+        elif "[" in line and (bar := _BAR.match(line)):
+            name = bar["name"].rstrip()
+            if name in ("Init", "Run"):
+                phase = _phase(name, bar["rest"], phase)
+            else:
+                progress[name] = _progress(name, bar)
+    return progress, counts, phase
+
+
+def _phase(name: str, rest: str, before: Phase) -> Phase:
+    if "teardown()" in rest:
+        return "teardown"
+    if "setup()" in rest:
+        return "setup"
+    return "init" if name == "Init" and not before else before
+
+
+def _progress(name: str, bar: re.Match[str]) -> ScenarioProgress:
+    drawn = bar["bar"]
+    share = int(bar["percent"]) / 100 if bar["percent"] else None
+    if drawn:
+        share = sum(drawn.count(c) for c in "=>") / len(drawn)
+    elapsed = _ELAPSED.search(bar["rest"])
+    return ScenarioProgress(
+        name=name,
+        mark=_MARKS[bar["mark"]],
+        share=share,
+        elapsed_s=float(seconds(elapsed[1])) if elapsed else None,
+        planned_s=float(seconds(elapsed[2])) if elapsed else None,
+    )
+
+
+def _span(stamps: tuple[str, str] | None) -> Span | None:
+    """The wall clock of the first and the last prefix, where they hold a date with a zone."""
+    if stamps is None:
+        return None
+    found = [unix_ns(text[at.start() :]) for text in stamps if (at := _DATE.search(text))]
+    known = [ns for ns in found if ns is not None]
+    return Span(min(known), max(known)) if known else None
+
+
+def _entries(lines: Sequence[str], start: int) -> Iterator[str]:
     for line in lines[start:]:
         if not _ENTRY.match(line):
             return
@@ -150,18 +251,6 @@ def _build(
         return None
 
 
-def _clock_s(clock: str) -> float:
-    """ "1m00.1s", "0d00h01m42.7s": k6's progress clock in seconds."""
-    try:
-        return float(seconds(clock))
-    except ValueError:
-        return 0.0
-
-
-def _closed(lines: list[str]) -> bool:
-    """Whether the last progress block shows every scenario ended (✓ or ✗), as after the last iteration."""
-    last = max((i for i, line in enumerate(lines) if _COUNTS.search(line)), default=None)
-    if last is None:
-        return False
-    block = [line for line in lines[last + 1 :] if "[" in line and "%" in line]
-    return bool(block) and all("✓ [" in line or "✗ [" in line for line in block)
+def _closed(progress: Mapping[str, ScenarioProgress]) -> bool:
+    """Whether the last progress shows every scenario ended, as after the last iteration."""
+    return bool(progress) and all(one.mark in ("done", "cut") for one in progress.values())

@@ -7,11 +7,11 @@ rate, ``passes`` counts samples that are not zero: of `http_req_failed`, the fai
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from auditor.evidence import Summary, SummaryMetric
-from auditor.ingest.k6.durations import seconds
+from auditor.ingest.k6.printed import Printed, read_rows
+from auditor.inputs.text import lines_of, plain
 
 LEGACY, HANDLE, MACHINE = "legacy export", "handleSummary data", "machine-readable"
 CONSOLE = "console text"
@@ -125,42 +125,21 @@ def _crossed(raw: Any, kind: str) -> dict[str, bool]:
     }
 
 
-_ROW = re.compile(r"^\s*(?:[✓✗] )?([a-z_]\w*)\.{2,}: (\S.*)$")
-_COUNTER = re.compile(r"(\d+)\s+([\d.]+)/s\s*$")
-_RATE = re.compile(r"[\d.]+%\s+(?:(\d+) out of (\d+)|✓ (\d+)\s+✗ (\d+))\s*$")
-_STATISTIC = re.compile(r"(avg|min|med|max|count|p\([\d.]+\))=(\S+)")
-
-
 def read_totals(text: str, path: str) -> Summary | None:
-    """The end-of-test text of a console, as far as it has counts and trends; None if it has no iterations.
-
-    Its figures are cut to two decimals. Blocks of single scenarios and groups come after the totals, so the
-    first row of a metric is the one that counts.
-    """
-    metrics: dict[str, SummaryMetric] = {}
-    for line in text.splitlines():
-        row = _ROW.match(line)
-        if row is None or row[1] in metrics:
-            continue
-        values = _row(row[2])
-        if values:
-            metrics[row[1]] = SummaryMetric(row[1], values)
-    return Summary(path, CONSOLE, metrics) if "iterations" in metrics else None
+    """The end-of-test text of a console; None if it has no iterations."""
+    totals = totals_of(read_rows(lines_of(plain(text))), path)
+    return totals if totals is not None and "iterations" in totals.metrics else None
 
 
-def _row(text: str) -> dict[str, float]:
-    if counter := _COUNTER.match(text):
-        return {"count": float(counter[1]), "rate": float(counter[2])}
-    if rate := _RATE.match(text):
-        passes = int(rate[1] or rate[3])
-        fails = int(rate[2]) - passes if rate[2] else int(rate[4])
-        total = passes + fails
-        return {"passes": float(passes), "fails": float(fails), "value": passes / total if total else 0.0}
-    found: dict[str, float] = {}
-    for name, printed in _STATISTIC.findall(text):
-        try:
-            number = printed.replace(".", "", 1).isdigit()
-            found[name] = float(printed) if number else float(seconds(printed) * 1000)
-        except ValueError:
-            return {}
-    return found
+def totals_of(printed: Printed, path: str) -> Summary | None:
+    """The rows of an end-of-test text as a summary; None without such a text."""
+    if not printed.has_text:
+        return None
+    crossed: dict[str, dict[str, bool]] = {}
+    for one in printed.thresholds:
+        if one.expression and one.passed is not None:
+            crossed.setdefault(one.metric, {})[one.expression] = not one.passed
+    metrics = {
+        name: SummaryMetric(name, values, crossed.get(name, {})) for name, values in printed.metrics.items()
+    }
+    return Summary(path, CONSOLE, metrics, unread=frozenset(printed.unread))
