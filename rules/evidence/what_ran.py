@@ -96,6 +96,7 @@ def check(
             yield Unknown(
                 f"{foreign.path} is {foreign.reason}",
                 f"remove {foreign.path}, and keep k6's standard output of this run",
+                needs="add",
             )
         yield from against_banner(generator, plan)
         if samples is not None and accounting is not None:
