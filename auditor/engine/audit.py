@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from auditor import SEMANTICS_VERSION, __version__
+from auditor.engine.idle_settings import idle_settings
 from auditor.engine.loader import matches
 from auditor.engine.policy import Policy
 from auditor.engine.rule import (
@@ -120,6 +121,7 @@ def audit(
         for limit in r.meta.limits
         if (changed := policy.limits.get(r.meta.id, {}).get(limit.name, limit.default)) != limit.default
     ]
+    notes += idle_settings(policy, rules, store)
     results = link(sorted(results, key=lambda r: r.id))
     return Audit(
         verdict=_verdict(results, guarded=any(r.id == GUARD for r in results)),

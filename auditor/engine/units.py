@@ -24,7 +24,7 @@ def duration_s(text: str | int | float, where: str = "") -> Fraction:
     if plain in ("0", "0.0"):
         return Fraction(0)
     if not _DURATION.match(plain):
-        raise AuditError(f"{text!r} is no duration", where=where, fix='write it with a unit, as in "30s"')
+        raise AuditError(f"not a duration: {text!r}", where=where, fix='write it with a unit, as in "30s"')
     if len(plain) > 40:
         raise AuditError(f"{plain[:20]}… is too long for a duration", where=where)
     units = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60), "h": Fraction(3600)}
@@ -43,5 +43,5 @@ def rate_per_s(text: str | int | float, where: str = "") -> Fraction:
     """
     found = _RATE.match(str(text))
     if found is None or Fraction(found[1]) <= 0:
-        raise AuditError(f"{text!r} is no rate", where=where, fix='write it as 300 or "300/s"')
+        raise AuditError(f"not a rate: {text!r}", where=where, fix='write it as 300 or "300/s"')
     return Fraction(found[1]) / _PER_S[found[2] or found[3] or "s"]

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+T = TypeVar("T")
+
+
+def setting(default: T, *, unset: str = "", name: str = "") -> T:
+    """A declaration of the policy: what `config show` says while it is not given, and its key in k6-audit.toml
+    if that is not the field's name without its unit."""
+    return field(default=default, metadata={"unset": unset, "name": name})  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -15,26 +23,30 @@ class ScenarioDeclaration:
     """What the user declares about one scenario."""
 
     workload: str = ""
-    """"closed" if the product really is a closed loop; then ``reason`` says why."""
+    """"closed" if the product really is a closed loop; then ``workload_reason`` says why."""
     role: str = ""
     """"support" for seeding or probes: left out of header and populations."""
-    reason: str = ""
+    workload_reason: str = ""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What only the user can know of a run: the part of the policy that facts depend on."""
+    """What only the user can know of a run: the part of the policy that facts depend on.
 
-    warmup_s: Fraction | None = None
-    ramp_down_s: Fraction = Fraction(0)
-    target_rate_per_s: Fraction | None = None
-    workload: str = ""
+    The policy fills every field from the key of the same name without the unit, and reads its text by that
+    unit: ``warmup_s`` is `warmup = "30s"`, ``target_rate_per_s`` is `target_rate = "300/s"`.
+    """
+
+    warmup_s: Fraction | None = setting(None, unset="not declared")
+    ramp_down_s: Fraction = setting(Fraction(0), unset="0s")
+    target_rate_per_s: Fraction | None = setting(None, unset="from the plan")
+    workload: str = setting("", unset="from what ran")
     """"closed" for every scenario of the run, with ``workload_reason``."""
     workload_reason: str = ""
     scenarios: Mapping[str, ScenarioDeclaration] = field(default_factory=dict)
-    latency_metric: str = ""
-    instances: int | None = None
-    purpose: str = ""
+    latency_metric: str = setting("", unset="the protocol's own")
+    instances: int | None = setting(None, unset="as found", name="generators")
+    purpose: str = setting("", unset="load")
     """"smoke" relaxes durations and sample sizes; "capacity" asks for a window of ten minutes."""
     ramp: str = ""
     """"measured" if the ramp is the test (then the warm-up need not cover it), with ``ramp_reason``."""
@@ -54,10 +66,10 @@ class Declared:
     """Whether this audit is for a sign-off: then the declarations above are required."""
 
     def is_closed(self, scenario: str) -> bool:
-        """Whether the scenario is declared a closed loop, with a reason."""
+        """Whether the scenario is declared a closed loop, with a reason: by itself, else with all the others."""
         own = self.scenarios.get(scenario)
-        if own is not None and own.workload == "closed" and own.reason:
-            return True
+        if own is not None and own.workload:
+            return own.workload == "closed" and bool(own.workload_reason)
         return self.workload == "closed" and bool(self.workload_reason)
 
     def is_support(self, scenario: str) -> bool:
