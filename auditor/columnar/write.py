@@ -206,7 +206,7 @@ def _check(path: Path, label: str, samples: GeneratorSamples) -> None:
         raise AuditError(
             "the copy was read back, and says something else than the original: it was given up",
             where=label,
-            fix="this is a fault of k6-audit, or of pyarrow: report it",
+            fix="please report it: k6-audit or pyarrow is wrong",
         )
 
 

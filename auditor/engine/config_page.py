@@ -22,7 +22,11 @@ once, and nothing is read. A key that has no effect on the run is named below th
 """
 TABLES = (
     ("Top level", "Written above the first table.", Config),
-    ("[scenarios.NAME]", "One table for each scenario of the script about which there is something to say.", Scenario),
+    (
+        "[scenarios.NAME]",
+        "One table for each scenario of the script about which there is something to say.",
+        Scenario,
+    ),
     ("[declarations]", "What a sign-off needs to be told ([signoff.md](signoff.md)).", Declarations),
     ("[[waivers]]", "One entry for each finding that is accepted for a time.", WaiverEntry),
 )

@@ -187,7 +187,9 @@ def _reasons_given(values: Mapping[str, Any], origin: Mapping[str, str]) -> None
     """A declaration that exempts a run from a rule needs its reason."""
     for name, value in (("workload", "closed"), ("ramp", "measured")):
         if values.get(name) == value and not values.get(f"{name}_reason"):
-            raise AuditError(f'{name} = "{value}" needs its reason', where=origin[name], fix=f"write {name}_reason")
+            raise AuditError(
+                f'{name} = "{value}" needs its reason', where=origin[name], fix=f"write {name}_reason"
+            )
 
 
 _READ_BY_UNIT = {"_per_s": rate_per_s, "_s": duration_s, "_share": lambda value, where: value}

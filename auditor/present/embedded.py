@@ -28,7 +28,11 @@ def extract(page: str, where: str) -> dict[str, Any]:
     """
     found = _BLOCK.search(page)
     if found is None:
-        raise AuditError("no result is inside", where=where, fix="name an HTML report that k6-audit wrote")
+        raise AuditError(
+            "no embedded k6-audit result in this page",
+            where=where,
+            fix="name an HTML report that k6-audit wrote",
+        )
     try:
         model = json.loads(found[1])
     except ValueError as error:

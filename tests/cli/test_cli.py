@@ -92,7 +92,7 @@ def test_no_warmup_is_3(healthy: Path) -> None:
 
 
 def test_json_is_alone_on_stdout_and_follows_its_schema(healthy: Path, short: Path) -> None:
-    schema = json.loads((ROOT / "auditor" / "output" / "result_v1.schema.json").read_text())
+    schema = json.loads((ROOT / "auditor" / "present" / "result_v1.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     for folder, verdict in ((healthy, "VALID"), (short, "INVALID")):
         done = run("lint", folder, "--warmup", "5s", "--format", "json")
@@ -131,7 +131,7 @@ def test_exit_zero_and_fail_on(healthy: Path, short: Path) -> None:
         (["lint", "{healthy}", "--warmup", "5"], "not a duration"),
         (["lint", "{healthy}", "--target-rate", "fast"], "not a rate"),
         (["lint", "{healthy}", "--config", "nowhere.toml"], "no such config"),
-        (["lint", "{healthy}", "--output", "pdf=x"], "no output"),
+        (["lint", "{healthy}", "--output", "pdf=x"], "not an output"),
         (["lint", "{healthy}", "--rules", "nowhere"], "no such folder of rules"),
         (["rule", "OL0X"], "no rule"),
     ],
@@ -161,7 +161,7 @@ def test_streams_that_are_closed_or_lack_characters(healthy: Path) -> None:
         shell=True, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert "Traceback" not in closed.stderr
-    assert "fault of k6-audit" not in closed.stderr
+    assert "internal error" not in closed.stderr
 
 
 def test_config_errors_come_all_at_once_with_the_nearest_key(healthy: Path, tmp_path: Path) -> None:

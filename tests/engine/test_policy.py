@@ -152,15 +152,24 @@ def test_rules_are_named_by_id_prefix_or_family(pattern: str, expected: bool) ->
         ('select = "OL"', 'select: write a list, as in ["OL", "SD02"], not "OL"'),
         ("scenarios = 3", "scenarios: write a table, not 3"),
         ("[scenarios]\na = 3", "scenarios.a: write a table, not 3"),
-        ('[declarations]\nsynthetic_data = "yes"', 'declarations.synthetic_data: write true or false, not "yes"'),
+        (
+            '[declarations]\nsynthetic_data = "yes"',
+            'declarations.synthetic_data: write true or false, not "yes"',
+        ),
         ('[declarations]\nrate_limiter = ""', "declarations.rate_limiter: write at least 1 characters"),
         ('[limits.OL01]\ndeviation = "x"', 'limits.OL01.deviation: write a number, not "x"'),
-        ('[[waivers]]\nrule="OL01"\nreason="agreed"\nowner="me"\nexpires="soon"', "write a date, as in 2027-01-31"),
+        (
+            '[[waivers]]\nrule="OL01"\nreason="agreed"\nowner="me"\nexpires="soon"',
+            "write a date, as in 2027-01-31",
+        ),
         ("[limits.OL01]\ndeviation = inf", "limits.OL01.deviation: write a finite number"),
         # names of earlier drafts, and keys in the wrong place
         ('[scenarios.a]\nreason = "x"', "unknown key 'scenarios.a.reason': write workload_reason"),
         ('reason = "x"', "unknown key 'reason': write workload_reason"),
-        ("[scenarios.a]\nerror_objective = 0.1", "error_objective is for the whole run, write it above the first"),
+        (
+            "[scenarios.a]\nerror_objective = 0.1",
+            "error_objective is for the whole run, write it above the first",
+        ),
         ('[scenarios.a]\nramp_reason = "x"', "ramp_reason is for the whole run"),
         ('role = "support"', "role is of one scenario, write it in [scenarios.NAME]"),
         ("colocated = true", "unknown key 'colocated': write it in [declarations]"),

@@ -165,7 +165,7 @@ def test_the_json_inside_cannot_be_ended_by_a_string() -> None:
 @pytest.mark.parametrize(
     ("page", "says"),
     [
-        ("<html></html>", "no result is inside"),
+        ("<html></html>", "no embedded k6-audit result"),
         ('<script type="application/json" id="k6-audit-result">{"a"</script>', "damaged"),
         ('<script type="application/json" id="k6-audit-result">{"report_version":2}</script>', "version 2"),
         ('<script type="application/json" id="k6-audit-result">[]</script>', "version None"),
