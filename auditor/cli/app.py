@@ -9,6 +9,7 @@ import gc
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Annotated, NoReturn
 
 import typer
@@ -48,15 +49,16 @@ def root(
     set_debugging(debug)
 
 
-for name, function in {
-    "lint": lint.lint,
-    "report": report.report,
-    "signoff": signoff.signoff,
-    "verify": verify.verify,
-    "convert": convert.convert,
-    "rule": rule.rule,
-}.items():
-    app.command(name)(command(function))
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    lint.lint,
+    report.report,
+    signoff.signoff,
+    verify.verify,
+    convert.convert,
+    rule.rule,
+)
+for one in _COMMANDS:
+    app.command(one.__name__)(command(one))
 app.add_typer(config.app, name="config")
 
 

@@ -42,7 +42,7 @@ def set_debugging(on: bool) -> None:
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as typer takes it: each parameter that is a dataclass of options is replaced by its fields."""
+    """The function as typer takes it: a parameter that is a dataclass of options is replaced by its fields."""
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
     hints = get_type_hints(function, include_extras=True)
@@ -66,7 +66,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             print("k6-audit: interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 
-    del called.__wrapped__  # type: ignore[attr-defined]  # whose signature this one is not
+    del called.__wrapped__  # whose signature this one is not
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in parameters}
     return called

@@ -35,11 +35,14 @@ class Color(enum.StrEnum):
     never = "never"
 
 
+TEXT = Format("text")
+
+
 @dataclass(frozen=True)
 class PrintOptions:
     """What is printed and written, and how the command exits."""
 
-    format: Annotated[Format, typer.Option(help="What goes to standard output.")] = Format("text")
+    format: Annotated[Format, typer.Option(help="What goes to standard output.")] = TEXT
     output: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +95,7 @@ def _lint_run(asked: AuditRequest, printed: PrintOptions) -> int:
     outputs.refuse_evidence(files, asked.targets, result.evidence)
     for path, text in [(one.path, RENDERERS[one.kind](result)) for one in files]:
         write_whole(path, text)
-    if printed.format == "text":
+    if printed.format == TEXT:
         _print_text(result, printed.color)
     else:
         sys.stdout.write(RENDERERS[printed.format](result))
@@ -115,7 +118,7 @@ def _lint_report(report: Path, asked: AuditRequest, printed: PrintOptions) -> in
         outputs.refuse_evidence(files, asked.targets, judged.run.evidence)
     for path, text in [(one.path, lint_report.RENDERERS[one.kind](judged)) for one in files]:
         write_whole(path, text)
-    if printed.format == "text":
+    if printed.format == TEXT:
         lint_report.print_text(judged, text_console(printed.color))
     else:
         sys.stdout.write(lint_report.RENDERERS[printed.format](judged))

@@ -103,7 +103,7 @@ class SourceOptions:
 
 @dataclass(frozen=True)
 class PolicyOptions:
-    """Settings of the policy: each field is the key of k6-audit.toml with its name, and goes before the file."""
+    """Settings of the policy: a field goes before the key of the same name in k6-audit.toml."""
 
     warmup: Annotated[
         str | None, typer.Option(help='Excluded after each scenario\'s start: "30s"; "0s" is an answer.')

@@ -23,7 +23,7 @@ class AuditRequest:
 
     targets: list[Path]
     hosts: list[Path] = field(default_factory=list)
-    options: RunOptions = RunOptions()
+    options: RunOptions = field(default_factory=RunOptions)
     overrides: Mapping[str, tuple[object, str]] = field(default_factory=dict)
     """Of the policy, beside the options: setting -> (value, where it comes from)."""
 

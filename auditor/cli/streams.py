@@ -36,7 +36,7 @@ def until_gone(stream: TextIO | None) -> TextIO:
     A stream that is closed becomes one that drops everything; one that a test has put there stays.
     """
     if stream is None:
-        return open(os.devnull, "w")  # noqa: SIM115  (for the life of the process)
+        return open(os.devnull, "w")
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     raw = getattr(stream.buffer, "raw", stream.buffer)  # with PYTHONUNBUFFERED there is no buffer between

@@ -135,8 +135,8 @@ class Config(_Strict):
     workload_reason: Text | None = Field(None, description='Why it is closed; required by "closed".')
     purpose: Literal["load", "smoke", "capacity", "stress", "soak"] | None = Field(
         None,
-        description='What the test is for. "smoke" needs no long window and no sample sizes; "capacity" needs a '
-        "window of ten minutes.",
+        description='What the test is for. "smoke" needs no long window and no sample sizes; "capacity" needs '
+        "a window of ten minutes.",
     )
     ramp: Literal["measured"] | None = Field(
         None, description='"measured": the ramp itself is the test, and the warm-up need not cover it.'
@@ -169,7 +169,7 @@ class Config(_Strict):
     )
     limits: dict[str, dict[str, Limit]] = Field(
         default_factory=dict,
-        description="Other limits than a rule's own: [limits.GH02] with mean = 50. `k6-audit rule GH02` names them.",
+        description="Other limits than a rule's own: [limits.GH02] with mean = 50.",
     )
     waivers: list[WaiverEntry] = Field(
         default_factory=list, description="Findings that are accepted for a time: [[waivers]]."

@@ -10,7 +10,8 @@ from auditor.engine.policy import unset
 HEAD = """\
 # Configuration
 
-Every key of `k6-audit.toml`. This page is made from the model that reads the file: `k6-audit config keys` prints it.
+Every key of `k6-audit.toml`. This page is made from the model that reads the file; `k6-audit config keys`
+prints it.
 
 The file is looked for in the run's folder, then in each folder above it, then from where the command stands; a
 `pyproject.toml` with a table `[tool.k6-audit]` counts too. `--config FILE` names another, `--no-config` reads

@@ -17,7 +17,6 @@ from auditor.engine.rule import LoadedRule, Scope, Waiver
 from auditor.engine.units import duration_s, rate_per_s
 from auditor.errors import AccessRefused, AuditError
 from auditor.evidence import Declared, ScenarioDeclaration
-from auditor.evidence.declared import setting
 
 CONFIG_NAME = "k6-audit.toml"
 
@@ -38,9 +37,9 @@ class Policy:
     declared: Declared = field(default_factory=Declared)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
-    select: tuple[str, ...] = setting((), unset="all rules")
-    ignore: tuple[str, ...] = setting((), unset="none")
-    fail_on: Literal["invalid", "warning"] = setting("invalid", unset="invalid")
+    select: tuple[str, ...] = field(default=(), metadata={"unset": "all rules"})
+    ignore: tuple[str, ...] = field(default=(), metadata={"unset": "none"})
+    fail_on: Literal["invalid", "warning"] = field(default="invalid", metadata={"unset": "invalid"})
     path: str = ""
     """The config file read; empty if none."""
     settings: tuple[Setting, ...] = ()
@@ -201,7 +200,7 @@ def _key_and_reader(one: Field[Any]) -> tuple[str, Callable[[Any, str], Any] | N
     for unit, reader in _READ_BY_UNIT.items():
         if one.name.endswith(unit):
             return one.name.removesuffix(unit), reader
-    return one.metadata.get("name") or one.name, None
+    return one.metadata.get("key") or one.name, None
 
 
 def _declared(values: Mapping[str, Any], origin: Mapping[str, str]) -> Declared:

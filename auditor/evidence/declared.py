@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-T = TypeVar("T")
-
-
-def setting(default: T, *, unset: str = "", name: str = "") -> T:
-    """A declaration of the policy: what `config show` says while it is not given, and its key in k6-audit.toml
-    if that is not the field's name without its unit."""
-    return field(default=default, metadata={"unset": unset, "name": name})  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -34,19 +26,20 @@ class Declared:
     """What only the user can know of a run: the part of the policy that facts depend on.
 
     The policy fills every field from the key of the same name without the unit, and reads its text by that
-    unit: ``warmup_s`` is `warmup = "30s"`, ``target_rate_per_s`` is `target_rate = "300/s"`.
+    unit: ``warmup_s`` is `warmup = "30s"`, ``target_rate_per_s`` is `target_rate = "300/s"`. A field's metadata
+    say what is shown while it is not given ("unset"), and its key if that is another ("key").
     """
 
-    warmup_s: Fraction | None = setting(None, unset="not declared")
-    ramp_down_s: Fraction = setting(Fraction(0), unset="0s")
-    target_rate_per_s: Fraction | None = setting(None, unset="from the plan")
-    workload: str = setting("", unset="from what ran")
+    warmup_s: Fraction | None = field(default=None, metadata={"unset": "not declared"})
+    ramp_down_s: Fraction = field(default=Fraction(0), metadata={"unset": "0s"})
+    target_rate_per_s: Fraction | None = field(default=None, metadata={"unset": "from the plan"})
+    workload: str = field(default="", metadata={"unset": "from what ran"})
     """"closed" for every scenario of the run, with ``workload_reason``."""
     workload_reason: str = ""
     scenarios: Mapping[str, ScenarioDeclaration] = field(default_factory=dict)
-    latency_metric: str = setting("", unset="the protocol's own")
-    instances: int | None = setting(None, unset="as found", name="generators")
-    purpose: str = setting("", unset="load")
+    latency_metric: str = field(default="", metadata={"unset": "the protocol's own"})
+    instances: int | None = field(default=None, metadata={"unset": "as found", "key": "generators"})
+    purpose: str = field(default="", metadata={"unset": "load"})
     """"smoke" relaxes durations and sample sizes; "capacity" asks for a window of ten minutes."""
     ramp: str = ""
     """"measured" if the ramp is the test (then the warm-up need not cover it), with ``ramp_reason``."""
@@ -66,7 +59,7 @@ class Declared:
     """Whether this audit is for a sign-off: then the declarations above are required."""
 
     def is_closed(self, scenario: str) -> bool:
-        """Whether the scenario is declared a closed loop, with a reason: by itself, else with all the others."""
+        """Whether the scenario is declared a closed loop, with a reason: by itself, else with the whole run."""
         own = self.scenarios.get(scenario)
         if own is not None and own.workload:
             return own.workload == "closed" and bool(own.workload_reason)
