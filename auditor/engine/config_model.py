@@ -145,6 +145,10 @@ class Config(_Strict):
     latency_metric: Text | None = Field(
         None, description="The trend that latency is read from, where several protocols were used."
     )
+    latency_reason: Text | None = Field(
+        None,
+        description="Why a trend of the script's own is the latency; required where it stands beside HTTP requests.",
+    )
     generators: Annotated[int, Field(ge=1)] | None = Field(
         None, description="How many generators made the load."
     )

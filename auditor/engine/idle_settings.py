@@ -38,6 +38,8 @@ def _reasons(policy: Policy) -> Iterator[str]:
         yield 'workload = "open" changes nothing: only "closed" is a declaration'
     if declared.workload_reason and declared.workload != "closed":
         yield 'workload_reason changes nothing without workload = "closed"'
+    if declared.latency_reason and not declared.latency_metric:
+        yield "latency_reason changes nothing without latency_metric"
     if declared.ramp_reason and not declared.ramp:
         yield 'ramp_reason changes nothing without ramp = "measured"'
     for name, one in declared.scenarios.items():

@@ -38,6 +38,8 @@ class Declared:
     workload_reason: str = ""
     scenarios: Mapping[str, ScenarioDeclaration] = field(default_factory=dict)
     latency_metric: str = field(default="", metadata={"unset": "the protocol's own"})
+    latency_reason: str = ""
+    """Why a trend of the script's, and not the requests' own, is the latency."""
     instances: int | None = field(default=None, metadata={"unset": "as found", "key": "generators"})
     purpose: str = field(default="", metadata={"unset": "load"})
     """"smoke" relaxes durations and sample sizes; "capacity" asks for a window of ten minutes."""
