@@ -147,7 +147,8 @@ class Config(_Strict):
     )
     latency_reason: Text | None = Field(
         None,
-        description="Why a trend of the script's own is the latency; required where it stands beside HTTP requests.",
+        description="Why a trend of the script's own is the latency; required where it stands beside HTTP "
+        "requests.",
     )
     generators: Annotated[int, Field(ge=1)] | None = Field(
         None, description="How many generators made the load."

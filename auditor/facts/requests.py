@@ -132,8 +132,8 @@ def _latency_metric(samples: Samples, declared: Declared) -> str:
             )
         if _is_custom(declared.latency_metric) and not declared.latency_reason and _has(samples, HTTP):
             raise Unknown(
-                f"{declared.latency_metric!r} is a trend of the script's, beside HTTP requests: why it is their "
-                "latency is not declared",
+                f"{declared.latency_metric!r} is a trend of the script's, beside HTTP requests: why it is "
+                "their latency is not declared",
                 f'declare it: latency_reason = "…" in k6-audit.toml; or latency_metric = "{HTTP}"',
                 needs="add",
             )
