@@ -58,8 +58,7 @@ RULE = Rule(
     id="EV03",
     slug="what-ran",
     title="What ran differs from what the files say",
-    severity="warning",
-    raises=True,
+    severity="invalid",
     since="0.1",
     limits=(
         Limit("iterations", 1, "iterations", "own: an iteration may end between the two counts"),
