@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from auditor import fields
 from auditor._resources import data_dir
 from auditor.cli.formats import RENDERERS
 
@@ -12,7 +13,7 @@ _META = re.compile(r'^RULE = Rule\(\s*id="(\w+)",.*?title="([^"]*)"', re.M | re.
 
 def rules(incomplete: str) -> list[tuple[str, str]]:
     """(id, title) of the rules that begin with what is written, read from their files and not run."""
-    found = []
+    found = [(f.rule, f.rule_title) for f in fields.FIELDS if f.rule.startswith(incomplete.upper())]
     for path in sorted(data_dir("rules").rglob("*.py")):
         meta = _META.search(path.read_text(encoding="utf-8"))
         if meta is not None and meta[1].startswith(incomplete.upper()):

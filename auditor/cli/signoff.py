@@ -73,7 +73,7 @@ def signoff(
 
 
 def recorded(asked: AuditRequest) -> dict[str, Any]:
-    """The options that the verdict depends on, as a sign-off keeps them."""
+    """The options that the verdict depends on, as a sign-off keeps them: every setting of the policy too."""
     options = asked.options
     return {
         **{_recorded_name(one.name): getattr(options, one.name) or None for one in fields(PolicyOptions)},
