@@ -284,6 +284,9 @@ MOVES = [
     Move("GH01.uncovered", by_hand(GeneratorHosts((), {"": "no metrics"})), "unknown", (1, "pass")),
     # 18 of 20 s have a sample.
     Move("GH01.coverage", generator.covered(2), "unknown", (0.99, "unknown"), (0.89, "pass")),
+    Move("GH01.least_cpu_ms", generator.cpu(lambda s: 0.016), "pass", (0.11, "unknown"), (0.05, "pass")),
+    Move("GH05.much", by_hand(host(steal_mean_percent=10.0)), "fail:warning", (11, "pass"), (4, "fail:warning")),
+    Move("GH05.most", by_hand(host(steal_mean_percent=10.0)), "fail:warning", (30, "fail:warning"), (9, "fail:invalid")),
     Move("GH01.step", generator.step(11), "unknown", (11, "pass"), (5, "unknown")),
     Move("GH02.mean", by_hand(host(mean_percent=60.0)), "pass", (61, "pass"), (59, "fail:warning")),
     Move("GH03.highest_5s", by_hand(host(max_5s_percent=80.0)), "pass", (81, "pass"), (79, "fail:invalid")),
