@@ -42,6 +42,8 @@ class GeneratorEvidence:
     foreign: tuple[Foreign, ...] = ()
     exit_code: ExitCode | None = None
     summaries: tuple[Summary, ...] = ()
+    printed: tuple[Summary, ...] = ()
+    """The totals of every console that is of this run, whether or not other summaries were kept."""
     hosts: tuple[HostSeries, ...] = ()
 
     def foreign_of(self, kind: Literal["log", "console"]) -> Foreign | None:

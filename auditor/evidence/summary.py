@@ -21,6 +21,8 @@ class SummaryMetric:
     values: Mapping[str, float]
     crossed: Mapping[str, bool] = field(default_factory=dict)
     """Threshold expression -> whether it was crossed, whatever polarity the file writes."""
+    steps: Mapping[str, float] = field(default_factory=dict)
+    """By how much a printed figure may differ from k6's own, which it was cut from; exact where not listed."""
 
 
 @dataclass(frozen=True)

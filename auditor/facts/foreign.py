@@ -76,6 +76,7 @@ def _own(generator: GeneratorEvidence, samples: GeneratorSamples | None) -> Gene
         generator,
         log=log,
         console=None if console is not None and console.path in paths else console,
+        printed=tuple(one for one in generator.printed if one.path not in paths),
         foreign=tuple(foreign),
     )
 

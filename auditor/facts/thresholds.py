@@ -162,8 +162,8 @@ def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State,
     base = split["metric"] if split else metric
     column = samples.column(base)
     if len(column) and split:
-        wanted = _filter(split["filter"])
-        if wanted is None or _hidden(samples, wanted):
+        wanted = filter_tags(split["filter"])
+        if wanted is None or tags_hidden(samples, wanted):
             return "unknown", None, None
         keep = np.array([wanted.items() <= dict(t).items() for t in samples.tagsets], dtype=bool)
         column = column.where(keep[column.tagset])
@@ -209,7 +209,7 @@ def _evaluate_as(
     return ("passed" if expression.holds(value) else "crossed"), value
 
 
-def _hidden(samples: GeneratorSamples, wanted: Mapping[str, str]) -> bool:
+def tags_hidden(samples: GeneratorSamples, wanted: Mapping[str, str]) -> bool:
     """Whether a tag of a filter may be in a CSV's `extra_tags`, which cannot be taken apart again."""
     keys = {key for tags in samples.tagsets for key, _ in tags}
     return EXTRA_TAGS in keys and not wanted.keys() <= keys
@@ -253,7 +253,7 @@ def _summary_value(metric: SummaryMetric, expression: Expression) -> float | Non
     return metric.values.get(expression.stat)
 
 
-def _filter(text: str) -> dict[str, str] | None:
+def filter_tags(text: str) -> dict[str, str] | None:
     """ "a:1,b:2" as tags; None if it is not of that form."""
     tags: dict[str, str] = {}
     for part in text.split(","):

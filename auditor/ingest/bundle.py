@@ -238,6 +238,7 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
         logs=tuple(found_logs),
         exit_code=_one_code(codes),
         summaries=tuple(sorted(summaries, key=lambda s: SUMMARY_KINDS.index(s.kind))),
+        printed=tuple(c.totals for c in consoles if c.totals is not None),
         hosts=tuple(hosts),
     )
 

@@ -5,6 +5,7 @@ Stamps and tag sets that several metrics share (nine metrics of a request do) ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +73,8 @@ class GeneratorSamples:
     second_last_ns: Ints
     definitions: Mapping[str, MetricDefinition]
     read: ReadReport
+    bytes_of: Mapping[str, int]
+    """The sums of `data_sent` and `data_received`, where they have samples."""
 
     def column(self, metric: str) -> Column:
         """The kept samples of a metric; empty if it has none."""
@@ -208,7 +211,15 @@ def merged(source: PointsSource, parts: Sequence[Reduced], spill: Spill | None =
         second_last_ns=last_ns,
         definitions=shown.definitions,
         read=ReadReport.of([part.report for part in parts]),
+        bytes_of=dict(sorted(_bytes(parts).items())),
     )
+
+
+def _bytes(parts: Sequence[Reduced]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(part.sums)
+    return total
 
 
 def _in_one(tags: Tags) -> str:

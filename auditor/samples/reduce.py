@@ -30,6 +30,9 @@ KEPT = frozenset(
         "http_req_blocked",  # with the duration: when a request started, what the client felt
         "http_req_connecting",
         "http_req_tls_handshaking",
+        "http_req_sending",  # the parts of the duration: their sum must be it
+        "http_req_waiting",
+        "http_req_receiving",
         "http_req_failed",  # failure, where no expected_response tag says it
         "browser_http_req_failed",
         "iteration_duration",  # start and end of every completed iteration
@@ -39,6 +42,11 @@ KEPT = frozenset(
     }
 )
 """Metrics whose samples are kept; of all others (without a threshold) only counts and stamps are."""
+
+SUMMED = frozenset({"data_sent", "data_received"})
+"""Counters of bytes, of which the sum is kept: whole numbers, whose sum does not depend on their order."""
+MOST_BYTES = 2**40
+"""One sample of more bytes is damage, and would overflow."""
 
 Keep = frozenset[str] | None
 """Metrics whose samples are kept, beside those with thresholds; None: all."""
@@ -77,6 +85,8 @@ class Reduced:
     seconds: tuple[Ints, Ints, Ints]
     """Seconds, and the first and last stamp of each."""
     report: PartReport
+    sums: Mapping[str, int]
+    """Of the metrics in `SUMMED` that occur."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,7 @@ class SampleReducer:
         self._fold_at = FOLD_SERIES
         self._seconds: list[tuple[Ints, Ints, Ints]] = []
         self._alike: _Alike | None = None
+        self._sums: dict[str, int] = {}
 
     def add(self, batch: PointBatch | MetricBatch) -> None:
         if isinstance(batch, MetricBatch):
@@ -117,7 +128,11 @@ class SampleReducer:
         self._add_series(pairs, counts)
         self._seconds.append(_spans(batch.time_ns))
         sizes = np.bincount(pairs >> 32, counts).astype(np.int64)  # of metrics; floats count exactly to 2^53
-        kept = [i for i in np.flatnonzero(sizes).tolist() if self._keeps(self._tables.metrics[i])]
+        present = np.flatnonzero(sizes).tolist()
+        for index in present:
+            if self._tables.metrics[index] in SUMMED:
+                self._add_sum(self._tables.metrics[index], batch.value[batch.metric == index])
+        kept = [i for i in present if self._keeps(self._tables.metrics[i])]
         if not kept:
             return
         # By metric, in the order they came: a stable sort of two-byte integers is a radix sort.
@@ -154,11 +169,17 @@ class SampleReducer:
             self._seconds.append(_spans(batch.time_ns))
         self._add_series(batch.metric_id << 32 | alike.ids, alike.counts)
         name = self._tables.metrics[batch.metric_id]
+        if name in SUMMED:
+            self._add_sum(name, batch.value)
         if self._keeps(name):
             piece = Piece(batch.time_ns, _once(batch.value), alike.narrow)
             self._kept.setdefault(name, []).append(piece)
             if not self._spill.reserve(piece.size_bytes):
                 self._move_out()
+
+    def _add_sum(self, name: str, value: Floats) -> None:
+        whole = np.rint(np.clip(value, -MOST_BYTES, MOST_BYTES)).astype(np.int64)
+        self._sums[name] = self._sums.get(name, 0) + int(whole.sum(dtype=np.int64))
 
     def _narrow(self, tagset: npt.NDArray[np.int32]) -> npt.NDArray[np.uint16] | npt.NDArray[np.int32]:
         return tagset.astype(np.uint16) if len(self._tables.tagsets) <= 1 << 16 else tagset
@@ -204,6 +225,7 @@ class SampleReducer:
             summed(self._series),
             stamps_by_second(self._seconds),
             report,
+            self._sums,
         )
 
 

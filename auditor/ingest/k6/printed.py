@@ -38,6 +38,7 @@ _GAUGE = re.compile(rf"({_VALUE})\s+min=({_VALUE})\s+max=({_VALUE})\s*$")
 _STATISTIC = re.compile(rf"(avg|min|med|max|count|p\([\d.]+\))=({_VALUE})\s*")
 _CUT_PERCENT = 0.02
 """k6 cuts a percentage to two decimals; people who retype it round."""
+_UNIT_MS = {"s": 1e3, "ms": 1.0, "µs": 1e-3, "us": 1e-3, "ns": 1e-6}
 _SCALE = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "EB": 1e18}
 
 
@@ -47,6 +48,8 @@ class Printed:
 
     metrics: dict[str, dict[str, float]] = field(default_factory=dict)
     """Metric or submetric -> k6's own keys. Times are ms, data bytes (to two digits)."""
+    steps: dict[str, dict[str, float]] = field(default_factory=dict)
+    """The same keys -> by how much a figure may differ from the one it was cut from."""
     unread: set[str] = field(default_factory=set)
     thresholds: list[PrintedThreshold] = field(default_factory=list)
     has_thresholds: bool = False
@@ -107,6 +110,7 @@ def _take(row: re.Match[str], parent: str, found: Printed, columns: dict[str, tu
         found.unread.add(name)
     else:
         found.metrics[name] = values
+        found.steps[name] = steps_of(row["value"].strip())
         statistics = tuple(_STATISTIC.findall(row["value"]))
         if statistics and _GAUGE.match(row["value"].strip()) is None:
             columns[name] = tuple(key for key, _ in statistics)
@@ -133,6 +137,7 @@ def _checks(found: Printed) -> None:
         return
     if "checks_succeeded" in found.metrics:
         found.metrics["checks"] = found.metrics["checks_succeeded"]
+        found.steps["checks"] = found.steps["checks_succeeded"]
     elif "checks_succeeded" in found.unread:
         found.unread.add("checks")
 
@@ -152,6 +157,32 @@ def read_row(text: str) -> dict[str, float] | None:
     if gauge := _GAUGE.match(text):
         return {"value": _value(gauge[1]), "min": _value(gauge[2]), "max": _value(gauge[3])}
     return _trend(text)
+
+
+def steps_of(text: str) -> dict[str, float]:
+    """By how much the figures of a row may differ from those they were cut from: one in their last place."""
+    if counter := _COUNTER.match(text):
+        return {"count": _step(counter[1]), "rate": _step(counter[2])}
+    if _RATE.match(text) or _GAUGE.match(text):
+        return {}
+    return {key: _step(value) for key, value in _STATISTIC.findall(text)}
+
+
+def _step(text: str) -> float:
+    """k6 leaves out zeros at the end of a time: "216ms" is 216.00 ms."""
+    match _kind(text):
+        case "number":
+            return 10.0 ** -_decimals(text) if _decimals(text) else 0.0
+        case "bytes":
+            number, unit = text.split(" ")
+            return 10.0 ** -_decimals(number) * _SCALE[unit]
+        case _:
+            unit = text.lstrip("0123456789.-")
+            return 0.01 * _UNIT_MS.get(unit, _UNIT_MS["s"])
+
+
+def _decimals(number: str) -> int:
+    return len(number.partition(".")[2])
 
 
 def _trend(text: str) -> dict[str, float] | None:

@@ -140,6 +140,7 @@ def totals_of(printed: Printed, path: str) -> Summary | None:
         if one.expression and one.passed is not None:
             crossed.setdefault(one.metric, {})[one.expression] = not one.passed
     metrics = {
-        name: SummaryMetric(name, values, crossed.get(name, {})) for name, values in printed.metrics.items()
+        name: SummaryMetric(name, values, crossed.get(name, {}), printed.steps.get(name, {}))
+        for name, values in printed.metrics.items()
     }
     return Summary(path, CONSOLE, metrics, unread=frozenset(printed.unread))
