@@ -1,0 +1,240 @@
+"""What several sources state of one quantity, in one table: quantity × source, by generator.
+
+The points, every form of summary, the console's end-of-test text and its last count all speak of everything that
+a k6 process sampled: setup() included, no window, k6's own percentiles. So they are equal, of aborted runs too,
+but for digits that were cut off in print (docs/semantics.md §8). Points whose file is torn state nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from auditor.evidence import Evidence, GeneratorEvidence, Summary, SummaryMetric
+from auditor.facts.samples import Samples
+from auditor.facts.store import provides
+from auditor.facts.thresholds import filter_tags, tags_hidden
+from auditor.samples.columns import GeneratorSamples
+from auditor.samples.reduce import Floats
+from auditor.units import NS_PER_S
+
+CLOCK_S = 1.0
+"""Lengths of one run: k6 reads its clock anew for each, and its last samples come up to a second later."""
+FLOAT = 1e-9
+"""Part of a figure that the order of adding up, or of interpolating, may change."""
+CSV_DECIMALS = 1e-6
+"""k6's CSV writes values to six decimals."""
+_COUNTS = ("count", "passes", "fails")
+_STATISTICS = ("avg", "min", "med", "max")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one source says of a quantity."""
+
+    source: str
+    """Path of the file."""
+    value: float
+    doubt: float = 0.0
+    """By how much the true figure may differ, because digits were cut off or two clocks were read."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A quantity that at least two sources state; the points, if they do, come first."""
+
+    generator: str
+    quantity: str
+    unit: str
+    """"ms", "s", "bytes", "requests", "iterations", "checks" or "samples"."""
+    said: tuple[Said, ...]
+
+    @property
+    def is_count(self) -> bool:
+        return self.unit not in ("ms", "s")
+
+    def differing(self, share: float = 0.0) -> Iterator[tuple[Said, Said]]:
+        """(what counts, what contradicts it): each source beyond the doubt of both, and this share, of the first."""
+        first = self.said[0]
+        for other in self.said[1:]:
+            allowed = max(first.doubt + other.doubt, share * max(abs(first.value), abs(other.value)))
+            if abs(first.value - other.value) > allowed + FLOAT * abs(first.value):
+                yield first, other
+
+
+@dataclass(frozen=True)
+class Statements:
+    """Every quantity that two sources of one generator state."""
+
+    table: tuple[Statement, ...]
+    torn: tuple[str, ...]
+    """Points files that state nothing, since their end is missing."""
+
+
+@provides
+def statements(evidence: Evidence, samples: Samples | None) -> Statements:
+    """Put what all sources say side by side."""
+    table: list[Statement] = []
+    torn: list[str] = []
+    for generator in evidence.generators:
+        own = samples.by_generator.get(generator.name) if samples is not None else None
+        if own is not None and own.read.torn:
+            torn.append(own.path)
+            own = None
+        table += _of(generator, own)
+    return Statements(tuple(table), tuple(torn))
+
+
+def _of(generator: GeneratorEvidence, own: GeneratorSamples | None) -> Iterator[Statement]:
+    totals = totals_of(generator)
+    cells: dict[tuple[str, str], list[Said]] = {}
+    for summary in totals:
+        for name, metric in summary.metrics.items():
+            for key, value in metric.values.items():
+                if _is_compared(key):
+                    said = Said(summary.path, value, _doubt(metric, key, value))
+                    cells.setdefault((name, key), []).append(said)
+    for (name, key), said in cells.items():
+        here = _by_points(own, name, key) if own is not None else None
+        sources = [here, *said] if here is not None else said
+        if len(sources) > 1:
+            yield Statement(generator.name, f"{name} {key}", _unit(name, key), tuple(sources))
+    yield from _completed(generator, own)
+    yield from _lengths(generator, totals, own)
+
+
+def totals_of(generator: GeneratorEvidence) -> list[Summary]:
+    """Every summary and every end-of-test text, each once."""
+    found = {summary.path: summary for summary in (*generator.printed, *generator.summaries)}
+    return [found[path] for path in sorted(found)]
+
+
+def _is_compared(key: str) -> bool:
+    return key in _COUNTS or key in _STATISTICS or _percentile(key) is not None
+
+
+def _percentile(key: str) -> float | None:
+    if not (key.startswith("p(") and key.endswith(")")):
+        return None
+    try:
+        p = float(key[2:-1])
+    except ValueError:
+        return None
+    return p if 0 <= p <= 100 else None
+
+
+def _doubt(metric: SummaryMetric, key: str, value: float) -> float:
+    """One in the last place that is printed: a script may round what it writes, and k6 cuts what it prints."""
+    if key in metric.steps:
+        return metric.steps[key]
+    if key in _COUNTS:
+        return 0.0
+    decimals = len(f"{value!r}".partition("e")[0].partition(".")[2])
+    return float(10.0**-decimals) if "e" not in f"{value!r}" and value != int(value) else 0.0
+
+
+def _unit(name: str, key: str) -> str:
+    base = name.split("{", 1)[0]
+    if base in ("data_sent", "data_received"):
+        return "bytes"
+    if key not in _COUNTS:
+        return "ms"
+    if base in ("iterations", "dropped_iterations", "iteration_duration"):
+        return "iterations"
+    return "checks" if base == "checks" else "requests" if base.startswith("http_req") else "samples"
+
+
+def _by_points(own: GeneratorSamples, name: str, key: str) -> Said | None:
+    """The same figure from all samples; None where the points cannot give it."""
+    base, _, rest = name.partition("{")
+    lost = own.read.malformed + own.read.dropped_values
+    if base in own.bytes_of and not rest and key == "count":
+        return Said(own.path, float(own.bytes_of[base]), 0.0 if not lost else np.inf)
+    if base == "http_reqs" and not own.count_of.get("http_reqs"):
+        base = "http_req_duration"  # every request has one sample of each
+    column = own.column(base)
+    if base == "iterations" and not len(column):
+        base, column = "iteration_duration", own.column("iteration_duration").where(
+            ~own.outside_iterations[own.column("iteration_duration").tagset]
+        )
+    if not len(column) and base not in ("dropped_iterations", "http_req_duration"):
+        counted = base == "http_reqs" and not rest
+        return Said(own.path, float(own.count_of[base]), float(lost)) if counted and base in own.count_of else None
+    values = column.value
+    if rest:
+        wanted = filter_tags(rest.removesuffix("}"))
+        if wanted is None or tags_hidden(own, wanted):
+            return None
+        keep = np.array([wanted.items() <= dict(tags).items() for tags in own.tagsets], dtype=bool)
+        values = values[keep[column.tagset]]
+    value = _statistic(values, key, summed=base in ("iterations", "dropped_iterations"))
+    if value is None:
+        return None
+    if lost:
+        return Said(own.path, value, float(lost) if key in _COUNTS else np.inf)
+    return Said(own.path, value, 0.0 if key in _COUNTS else CSV_DECIMALS)
+
+
+def _statistic(values: Floats, key: str, *, summed: bool) -> float | None:
+    """k6's statistic by its own name; None for one of no samples."""
+    match key:
+        case "count":
+            return float(values.sum()) if summed else float(len(values))
+        case "passes":
+            return float(np.count_nonzero(values))
+        case "fails":
+            return float(len(values) - np.count_nonzero(values))
+    if not len(values):
+        return None
+    match key:
+        case "avg":
+            return float(values.mean())
+        case "min":
+            return float(values.min())
+        case "med":
+            return float(np.median(values))
+        case "max":
+            return float(values.max())
+    p = _percentile(key)
+    return None if p is None else float(np.percentile(values, p))
+
+
+def _completed(generator: GeneratorEvidence, own: GeneratorSamples | None) -> Iterator[Statement]:
+    """The console's last count, if it closed the run."""
+    counts = generator.console.counts if generator.console is not None else None
+    if counts is None or not counts.final or generator.console is None:
+        return
+    said = [
+        Said(one.path, value)
+        for one in totals_of(generator)
+        if (value := one.value("iterations", "count")) is not None and one.path != generator.console.path
+    ]
+    here = _by_points(own, "iterations", "count") if own is not None else None
+    within = next((s for s in generator.printed if s.path == generator.console.path), None)
+    inside = within.value("iterations", "count") if within is not None else None
+    sources = [*([here] if here is not None else []), Said(generator.console.path, float(counts.completed)), *said]
+    if inside is not None:
+        sources.append(Said(f"{generator.console.path} (end-of-test text)", inside))
+    if len(sources) > 1:
+        yield Statement(generator.name, "complete iterations", "iterations", tuple(sources))
+
+
+def _lengths(
+    generator: GeneratorEvidence, totals: list[Summary], own: GeneratorSamples | None
+) -> Iterator[Statement]:
+    """How long k6 ran, by its own clock: setup(), drain and teardown() included."""
+    said: list[Said] = []
+    for summary in totals:
+        if summary.duration_s is not None:
+            said.append(Said(summary.path, summary.duration_s, CLOCK_S))
+        rate, n = summary.value("iterations", "rate"), summary.value("iterations", "count")
+        if rate and n:
+            step = summary.metrics["iterations"].steps.get("rate", 0.0)
+            said.append(Said(f"{summary.path} (count ÷ rate)", n / rate, CLOCK_S + n / rate * step / rate))
+    counts = generator.console.counts if generator.console is not None else None
+    if counts is not None and counts.final and generator.console is not None:
+        said.append(Said(generator.console.path, counts.running_s, CLOCK_S))
+    if len(said) > 1:
+        yield Statement(generator.name, "length of the run", "s", tuple(said))
