@@ -53,8 +53,9 @@ from auditor.facts.requests import GeneratorRequests, Requests
 from auditor.facts.samples import Samples
 from auditor.facts.schedule import WINDOW_STEP_S, Schedule
 from auditor.facts.stalls import FINE_STAMP_FIX, STALL_LIMITS, Pauses, Stall, Stalls, require_fine_stamps
+from auditor.facts.statements import Said, Statement, Statements, ThresholdMarks, totals_of
 from auditor.facts.store import Unknown
-from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate_summary
+from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate_summary, marks_of
 from auditor.facts.timeline import GeneratorEnd, KeyTimeline, Timeline
 from auditor.facts.vu_pools import VUS_RESERVE, VuPool, VuPools
 from auditor.facts.vutime import VuTime
@@ -133,6 +134,7 @@ __all__ = [
     "Requests",
     "Rule",
     "RunBeside",
+    "Said",
     "Samples",
     "Schedule",
     "Scope",
@@ -143,8 +145,11 @@ __all__ = [
     "ShortWindows",
     "Stall",
     "Stalls",
+    "Statement",
+    "Statements",
     "Summary",
     "Threshold",
+    "ThresholdMarks",
     "Thresholds",
     "Timeline",
     "Unknown",
@@ -159,6 +164,7 @@ __all__ = [
     "header_checks",
     "header_rule",
     "identified",
+    "marks_of",
     "milliseconds",
     "needed_at_signoff",
     "per_second",
@@ -167,6 +173,7 @@ __all__ = [
     "require_fine_stamps",
     "seconds",
     "total",
+    "totals_of",
     "verdict_of",
 ]
 

@@ -326,6 +326,7 @@ class Run:
             interrupted = sum(len(s.interrupted_s) for s in self.scenarios)
         share = self.percent / 100
         share = {33.33: 1 / 3, 66.67: 2 / 3}.get(self.percent, share)
+        length_s = max(s.start_time_s + s.planned_s for s in self.scenarios)
         names = [s.banner(share) for s in self.scenarios]
         done = [f"{s.name} ✓ [ 100% ] 00/50 VUs  {go_duration(s.planned_s)}" for s in self.scenarios]
         return "\n".join(
@@ -347,7 +348,7 @@ class Run:
                 "",
                 f"    http_reqs......................: {self.requests_made()}   99.9/s",
                 "",
-                f"running (31.0s), 00/50 VUs, {self.completed()} complete and {interrupted} interrupted iterations",
+                f"running ({length_s + 1:04.1f}s), 00/50 VUs, {self.completed()} complete and {interrupted} interrupted iterations",
                 *done,
                 "",
             ]

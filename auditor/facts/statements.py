@@ -15,10 +15,9 @@ import numpy as np
 from auditor.evidence import Evidence, GeneratorEvidence, Summary, SummaryMetric
 from auditor.facts.samples import Samples
 from auditor.facts.store import provides
-from auditor.facts.thresholds import filter_tags, tags_hidden
+from auditor.facts.thresholds import Thresholds, evaluate_points, filter_tags, marks_of, tags_hidden
 from auditor.samples.columns import GeneratorSamples
 from auditor.samples.reduce import Floats
-from auditor.units import NS_PER_S
 
 CLOCK_S = 1.0
 """Lengths of one run: k6 reads its clock anew for each, and its last samples come up to a second later."""
@@ -26,6 +25,12 @@ FLOAT = 1e-9
 """Part of a figure that the order of adding up, or of interpolating, may change."""
 CSV_DECIMALS = 1e-6
 """k6's CSV writes values to six decimals."""
+_WORDS = {
+    "iterations count": "iterations",
+    "http_reqs count": "requests",
+    "http_req_failed passes": "failed requests",
+    "dropped_iterations count": "dropped iterations",
+}
 _COUNTS = ("count", "passes", "fails")
 _STATISTICS = ("avg", "min", "med", "max")
 
@@ -69,14 +74,35 @@ class Statements:
     """Every quantity that two sources of one generator state."""
 
     table: tuple[Statement, ...]
+    marks: tuple[ThresholdMarks, ...]
     torn: tuple[str, ...]
     """Points files that state nothing, since their end is missing."""
 
 
+@dataclass(frozen=True)
+class ThresholdMarks:
+    """What the sources of one generator say of one threshold, or (without an expression) of one metric's."""
+
+    generator: str
+    metric: str
+    expression: str
+    crossed: Mapping[str, bool]
+    """By source, the points first if they say it."""
+
+    @property
+    def contradiction(self) -> tuple[str, str] | None:
+        """(a source that says crossed, one that says passed); None if all agree."""
+        if len(set(self.crossed.values())) < 2:
+            return None
+        ordered = list(self.crossed.items())
+        return next(s for s, state in ordered if state), next(s for s, state in ordered if not state)
+
+
 @provides
-def statements(evidence: Evidence, samples: Samples | None) -> Statements:
+def statements(evidence: Evidence, samples: Samples | None, thresholds: Thresholds | None) -> Statements:
     """Put what all sources say side by side."""
     table: list[Statement] = []
+    marks: list[ThresholdMarks] = []
     torn: list[str] = []
     for generator in evidence.generators:
         own = samples.by_generator.get(generator.name) if samples is not None else None
@@ -84,7 +110,8 @@ def statements(evidence: Evidence, samples: Samples | None) -> Statements:
             torn.append(own.path)
             own = None
         table += _of(generator, own)
-    return Statements(tuple(table), tuple(torn))
+        marks += _marks(generator, own, thresholds)
+    return Statements(tuple(table), tuple(marks), tuple(torn))
 
 
 def _of(generator: GeneratorEvidence, own: GeneratorSamples | None) -> Iterator[Statement]:
@@ -100,7 +127,8 @@ def _of(generator: GeneratorEvidence, own: GeneratorSamples | None) -> Iterator[
         here = _by_points(own, name, key) if own is not None else None
         sources = [here, *said] if here is not None else said
         if len(sources) > 1:
-            yield Statement(generator.name, f"{name} {key}", _unit(name, key), tuple(sources))
+            quantity = _WORDS.get(f"{name} {key}", f"{name} {key}")
+            yield Statement(generator.name, quantity, _unit(name, key), tuple(sources))
     yield from _completed(generator, own)
     yield from _lengths(generator, totals, own)
 
@@ -131,8 +159,10 @@ def _doubt(metric: SummaryMetric, key: str, value: float) -> float:
         return metric.steps[key]
     if key in _COUNTS:
         return 0.0
-    decimals = len(f"{value!r}".partition("e")[0].partition(".")[2])
-    return float(10.0**-decimals) if "e" not in f"{value!r}" and value != int(value) else 0.0
+    text = repr(value)
+    if "e" in text:
+        return 0.0
+    return 1.0 if value == int(value) else float(10.0 ** -len(text.partition(".")[2]))
 
 
 def _unit(name: str, key: str) -> str:
@@ -156,12 +186,17 @@ def _by_points(own: GeneratorSamples, name: str, key: str) -> Said | None:
         base = "http_req_duration"  # every request has one sample of each
     column = own.column(base)
     if base == "iterations" and not len(column):
-        base, column = "iteration_duration", own.column("iteration_duration").where(
-            ~own.outside_iterations[own.column("iteration_duration").tagset]
+        base, column = (
+            "iteration_duration",
+            own.column("iteration_duration").where(
+                ~own.outside_iterations[own.column("iteration_duration").tagset]
+            ),
         )
     if not len(column) and base not in ("dropped_iterations", "http_req_duration"):
         counted = base == "http_reqs" and not rest
-        return Said(own.path, float(own.count_of[base]), float(lost)) if counted and base in own.count_of else None
+        return (
+            Said(own.path, float(own.count_of[base]), float(lost)) if counted and base in own.count_of else None
+        )
     values = column.value
     if rest:
         wanted = filter_tags(rest.removesuffix("}"))
@@ -214,7 +249,11 @@ def _completed(generator: GeneratorEvidence, own: GeneratorSamples | None) -> It
     here = _by_points(own, "iterations", "count") if own is not None else None
     within = next((s for s in generator.printed if s.path == generator.console.path), None)
     inside = within.value("iterations", "count") if within is not None else None
-    sources = [*([here] if here is not None else []), Said(generator.console.path, float(counts.completed)), *said]
+    sources = [
+        *([here] if here is not None else []),
+        Said(generator.console.path, float(counts.completed)),
+        *said,
+    ]
     if inside is not None:
         sources.append(Said(f"{generator.console.path} (end-of-test text)", inside))
     if len(sources) > 1:
@@ -238,3 +277,43 @@ def _lengths(
         said.append(Said(generator.console.path, counts.running_s, CLOCK_S))
     if len(said) > 1:
         yield Statement(generator.name, "length of the run", "s", tuple(said))
+
+
+def _marks(
+    generator: GeneratorEvidence, own: GeneratorSamples | None, thresholds: Thresholds | None
+) -> Iterator[ThresholdMarks]:
+    """Thresholds by the points, by every summary and end-of-test text, and by the metrics that the log names."""
+    rows: dict[tuple[str, str], dict[str, bool]] = {}
+    if own is not None:
+        named = [(t.metric, t.expression) for t in thresholds.found] if thresholds is not None else []
+        marked = [(m, text) for s in totals_of(generator) for m, text, _, _ in marks_of(s)]
+        for metric, text in dict.fromkeys([*named, *marked]):
+            state, _, _ = evaluate_points(own, metric, text)
+            if state in ("passed", "crossed"):
+                rows.setdefault((metric, text), {})[own.path] = state == "crossed"
+    for summary in totals_of(generator):
+        for metric, text, crossed, _ in marks_of(summary):
+            rows.setdefault((metric, text), {})[summary.path] = crossed
+    for (metric, text), crossed_by in rows.items():
+        yield ThresholdMarks(generator.name, metric, text, crossed_by)
+    yield from _marked_metrics(generator, rows)
+
+
+def _marked_metrics(
+    generator: GeneratorEvidence, rows: Mapping[tuple[str, str], Mapping[str, bool]]
+) -> Iterator[ThresholdMarks]:
+    """Metrics as the text of k6 before 1.0 marks them, and as its log names them when one is crossed."""
+    console, log = generator.console, generator.log
+    by_metric: dict[str, dict[str, bool]] = {}
+    for (metric, _), crossed_by in rows.items():
+        for source, crossed in crossed_by.items():
+            row = by_metric.setdefault(metric, {})
+            row[source] = row.get(source, False) or crossed
+    for one in console.thresholds if console is not None else ():
+        if not one.expression and one.passed is not None and console is not None and one.metric in by_metric:
+            by_metric[one.metric].setdefault(console.path, not one.passed)
+    for metric in log.crossed_metrics if log is not None else ():
+        if metric in by_metric and log is not None:
+            by_metric[metric][log.paths[0]] = True
+    for metric, by_source in by_metric.items():
+        yield ThresholdMarks(generator.name, metric, "", by_source)

@@ -7,8 +7,8 @@ threshold on a metric without samples proves nothing, except on a counter that m
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -127,7 +127,7 @@ def thresholds(counted: CountSources, evidence: Evidence, samples: Samples | Non
         for metric, expressions in named.items():
             for text in expressions:
                 if own is not None:
-                    state, value, n = _evaluate(own, metric, text)
+                    state, value, n = evaluate_points(own, metric, text)
                 elif summary is not None:
                     state, value = evaluate_summary(summary, metric, text)
                     n = 0 if state == "vacuous" else None
@@ -153,8 +153,10 @@ def _named(
     return {d.name: d.thresholds for d in samples.definitions.values() if d.thresholds}
 
 
-def _evaluate(samples: GeneratorSamples, metric: str, text: str) -> tuple[State, float | None, int | None]:
-    """(state, the figure, samples judged)."""
+def evaluate_points(
+    samples: GeneratorSamples, metric: str, text: str
+) -> tuple[State, float | None, int | None]:
+    """A threshold by everything in the points: (state, the figure, samples judged)."""
     expression = parse(text)
     if expression is None:
         return "unknown", None, None
@@ -213,6 +215,29 @@ def tags_hidden(samples: GeneratorSamples, wanted: Mapping[str, str]) -> bool:
     """Whether a tag of a filter may be in a CSV's `extra_tags`, which cannot be taken apart again."""
     keys = {key for tags in samples.tagsets for key, _ in tags}
     return EXTRA_TAGS in keys and not wanted.keys() <= keys
+
+
+def marks_of(summary: Summary) -> Iterator[tuple[str, str, bool, bool | None]]:
+    """Every threshold whose state a summary gives: (metric, expression, crossed by its word, by its figure).
+
+    None where the figure is not shown, or where the digits that print left out would decide.
+    """
+    for metric in summary.metrics.values():
+        for text, crossed in metric.crossed.items():
+            yield metric.name, text, crossed, _crossed_by_figure(summary, metric, text)
+
+
+def _crossed_by_figure(summary: Summary, metric: SummaryMetric, text: str) -> bool | None:
+    bare = replace(summary, metrics={metric.name: replace(metric, crossed={})})
+    state, value = evaluate_summary(bare, metric.name, text)
+    expression = parse(text)
+    if value is None or expression is None or state not in ("passed", "crossed"):
+        return None
+    step = metric.steps.get(f"p({expression.p:g})" if expression.stat == "p" else expression.stat, 0.0)
+    if expression.stat == "rate" and "passes" not in metric.values:
+        step = max(step, abs(value) * 1e-6)
+    states = {not expression.holds(v) for v in (value - step, value, value + step)}
+    return states.pop() if len(states) == 1 else None
 
 
 def evaluate_summary(summary: Summary, metric: str, text: str) -> tuple[State, float | None]:
