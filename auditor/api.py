@@ -49,7 +49,7 @@ from auditor.facts.missing import Missing
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.protocols import Outcomes, Protocols
 from auditor.facts.quantiles import allowed_without_latency, identified
-from auditor.facts.requests import GeneratorRequests, Requests
+from auditor.facts.requests import GeneratorRequests, Requests, requests_with_error
 from auditor.facts.samples import Samples
 from auditor.facts.schedule import WINDOW_STEP_S, Schedule
 from auditor.facts.stalls import FINE_STAMP_FIX, STALL_LIMITS, Pauses, Stall, Stalls, require_fine_stamps
@@ -170,6 +170,7 @@ __all__ = [
     "per_second",
     "percent",
     "percentile_rules",
+    "requests_with_error",
     "require_fine_stamps",
     "seconds",
     "total",

@@ -286,6 +286,19 @@ def _failed(
     return np.asarray((told > 0) | by_tag | no_answer | (untold & by_status), dtype=bool)
 
 
+def requests_with_error(samples: GeneratorSamples) -> int | None:
+    """HTTP requests of the whole file (setup() included) that failed or name an error; None if nothing says it."""
+    column = samples.column(HTTP)
+    status, code = samples.tag("status", "?"), samples.tag("error_code", "")
+    failed = samples.column("http_req_failed")
+    if not len(column):
+        return 0 if not samples.count_of.get("http_reqs") else None
+    if not len(failed) and not (status[np.unique(column.tagset)] != "?").any():
+        return None
+    bad = np.array([s == "0" for s in status]) | np.array([bool(c) for c in code])
+    return int((bad[column.tagset] | (aligned(column, failed) > 0)).sum())
+
+
 def _bad_status(status: str) -> bool:
     return status.isdigit() and (int(status) == 0 or int(status) >= 400)
 

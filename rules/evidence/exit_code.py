@@ -11,7 +11,8 @@ How it is computed
     not end as planned. 101, 107 and 110 are a warning where the run had gone to its planned end and the log
     says that teardown() or handleSummary() failed, or the script marked the run (110). 99 needs a crossed
     threshold, by recomputation from the points or by k6's log; 0 must have none crossed, unless k6's
-    end-of-test text shows that thresholds were off. Where the thresholds
+    end-of-test text shows that thresholds were off, and none marked as crossed by the console or a summary.
+    Where the thresholds
     cannot be evaluated as a whole the question stays open; where the points break off, it is not asked.
 
 How to fix it
@@ -37,9 +38,11 @@ from auditor.api import (
     Samples,
     Scope,
     Severity,
+    Statements,
     Thresholds,
     Timeline,
     Unknown,
+    totals_of,
 )
 
 RULE = Rule(
@@ -76,7 +79,11 @@ OPTIONS = "keep `k6 inspect --execution-requirements script.js` and k6's log bes
 
 
 def check(
-    evidence: Evidence, thresholds: Thresholds | None, samples: Samples | None, timeline: Timeline | None
+    evidence: Evidence,
+    thresholds: Thresholds | None,
+    samples: Samples | None,
+    timeline: Timeline | None,
+    statements: Statements,
 ) -> Findings:
     if all(generator.exit_code is None for generator in evidence.generators):
         yield NotApplicable("no exit code was kept")
@@ -86,7 +93,8 @@ def check(
         own = samples.by_generator.get(generator.name) if samples is not None else None
         torn = own is not None and bool(own.read.torn)
         if generator.exit_code.code == 0:
-            yield from of_zero(generator, thresholds, torn)
+            found = list(of_zero(generator, thresholds, torn))
+            yield from found or against_marks(generator, statements)
         elif generator.exit_code.code == 99:
             yield from of_crossed(generator, thresholds, torn)
         else:
@@ -174,6 +182,23 @@ def of_zero(
         "keep the exit code and the points of one and the same run",
         "99",
     )
+
+
+def against_marks(generator: GeneratorEvidence, statements: Statements) -> Iterator[Finding]:
+    """Code 0, and a console or summary that marks a threshold as crossed."""
+    assert generator.exit_code is not None
+    texts = {total.path for total in totals_of(generator)}
+    for row in statements.marks:
+        source = next((s for s, crossed in row.crossed.items() if crossed and s in texts), "")
+        if row.generator == generator.name and source:
+            yield _finding(
+                generator,
+                f"exit code 0, but {source} marks {f'{row.metric} {row.expression}'.strip()} as crossed: they "
+                "are not of one run",
+                "keep the exit code, console and summary of one and the same run",
+                "99",
+            )
+            return
 
 
 def of_crossed(

@@ -16,9 +16,12 @@ How it is computed
     per iteration)) + 1 per VU (a warning; only where the log shows no exception, which would skip the sleep);
     k6's log line that says a flag overrode the scenarios; a scenario that has samples and is not in the plan;
     a planned arrival-rate scenario whose slots lie before the end of the
-    evidence and that has no sample at all; and the console's "N complete" and `http_reqs` against the
-    iterations and requests in the points: beyond max(1, 0.1 %) if it is the final count, and above them by
-    that much if it is a progress line. Counts are not compared where the points file breaks off.
+    evidence and that has no sample at all; and the console's "N complete" against the iterations in the
+    points: any difference if it is the final count, above them by more than max(1, 0.1 %) if it is a progress
+    line. "Request Failed" in the log beyond the requests with an error (and the interrupted iterations), by
+    that much; "Insufficient VUs" in it and no dropped iteration. The thresholds of points, summaries and
+    console against each other (invalid) and against the options (a warning). Counts are not compared where
+    the points file breaks off.
 
 How to fix it
     Keep files of one run together: the console of that run, its script, `k6 inspect` of the script with the
@@ -29,7 +32,7 @@ When it is wrong
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from auditor.api import (
@@ -47,11 +50,16 @@ from auditor.api import (
     Plan,
     Quantity,
     Rule,
+    Said,
     Samples,
     Scope,
+    Severity,
+    Statements,
     Timeline,
     Unknown,
     count,
+    requests_with_error,
+    totals_of,
 )
 
 RULE = Rule(
@@ -61,7 +69,9 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("iterations", 1, "iterations", "own: an iteration may end between the two counts"),
+        Limit(
+            "iterations", 1, "iterations", "own: an iteration may end between the points and a progress line"
+        ),
         Limit("per_vu", 1, "starts per VU", "own: the last iteration of a VU may begin just before the end"),
         Limit("share", 0.001, "share of the iterations", "counts of one run agree within 0.1 % (semantics §8)"),
         Limit("interrupted", 2, "iterations", "own: an iteration may be cut off between the two counts"),
@@ -70,6 +80,8 @@ RULE = Rule(
     references=("semantics §8", "semantics §10"),
     consequence_of=("DM06", "EV01", "EV02"),
 )
+NEVER_SENT = ("invalid URL", "unsupported protocol scheme")
+"""Errors of "Request Failed" for which k6 writes no sample."""
 ONE_RUN = "keep together the console, options and points of one run"
 
 
@@ -80,6 +92,7 @@ def check(
     iterations: Iterations | None,
     timeline: Timeline | None,
     accounting: Accounting | None,
+    statements: Statements,
     limits: Limits,
 ) -> Findings:
     if not any(
@@ -102,7 +115,9 @@ def check(
             yield from against_sleep(generator, plan, samples, accounting, limits)
         if samples is not None and iterations is not None:
             yield from against_samples(generator, plan, samples, iterations, timeline, accounting)
-            yield from against_console(generator, samples, iterations, limits)
+            yield from against_console(generator, samples, iterations, statements, limits)
+            yield from against_log(generator, samples, iterations, limits)
+        yield from against_thresholds(generator, samples)
 
 
 def against_banner(generator: GeneratorEvidence, plan: Plan) -> Iterator[Finding]:
@@ -229,39 +244,121 @@ def against_samples(
 
 
 def against_console(
-    generator: GeneratorEvidence, samples: Samples, iterations: Iterations, limits: Limits
+    generator: GeneratorEvidence,
+    samples: Samples,
+    iterations: Iterations,
+    statements: Statements,
+    limits: Limits,
 ) -> Iterator[Finding]:
     own = samples.by_generator.get(generator.name)
     console = generator.console
-    if own is None or console is None or own.read.torn:
+    if own is None or console is None or console.counts is None or own.read.torn:
         return
+    for statement in statements.table:
+        if statement.generator == generator.name and statement.quantity == "complete iterations":
+            for counted, other in statement.differing():
+                yield _counted(generator, statement.quantity, counted, other)
     # A metric that was left out of the file as a whole is not missing points.
     listed = own.count_of
-    counted = []
-    if console.counts is not None and (listed.get("iterations") or not listed.get("iteration_duration")):
-        here = round(float(own.column("iterations").value.sum()))
-        counted.append(("complete iterations", here, console.counts.completed, console.counts.final))
-    if console.requests is not None:
-        here = listed.get("http_reqs") or listed.get("http_req_duration", 0)
-        counted.append(("requests", here, console.requests, True))
-    if console.counts is not None and console.counts.final:
+    if not console.counts.final and (listed.get("iterations") or not listed.get("iteration_duration")):
+        here, there = round(float(own.column("iterations").value.sum())), console.counts.completed
+        if there - here > max(limits["iterations"], limits["share"] * there):
+            said = Said(f"{console.path} (its last progress line)", there)
+            yield _counted(generator, "complete iterations", Said(own.path, here), said)
+    if console.counts.final:
         # One that was cancelled before it ran is counted by the console alone.
         began = sum(i.interrupted for k, i in iterations.by_key.items() if k.generator == generator.name)
         cut = console.counts.interrupted
         if abs(began - cut) > max(limits["interrupted"], limits["interrupted_share"] * cut):
-            counted.append(("interrupted iterations", began, cut, True))
-    for what, here, there, final in counted:
-        differs = abs(here - there) if final else there - here
-        if differs <= max(limits["iterations"], limits["share"] * there):
-            continue
-        word = "" if final else " by its last progress line"
-        yield Finding(
-            message=f"{console.path} counts {there:,} {what}{word}; {own.path} has {here:,}: "
-            "the console is of another run, or points are missing",
-            fix=ONE_RUN + ", whole",
-            observed=count(here, what),
-            limit=count(there, what),
-            evidence=(console.path, own.path),
-            scope=Scope(generator=generator.name),
-            severity="invalid",
+            yield _counted(generator, "interrupted iterations", Said(own.path, began), Said(console.path, cut))
+
+
+def against_log(
+    generator: GeneratorEvidence, samples: Samples, iterations: Iterations, limits: Limits
+) -> Iterator[Finding]:
+    """What k6's log counted, and the points do not have."""
+    own, log = samples.by_generator.get(generator.name), generator.log
+    if own is None or log is None or own.read.torn:
+        return
+    mine = [found for key, found in iterations.by_key.items() if key.generator == generator.name]
+    logged = sum(log.requests_failed.values()) - sum(
+        n for text, n in log.request_errors.items() if any(words in text for words in NEVER_SENT)
+    )
+    failed = requests_with_error(own)
+    # A request that is cut off with its iteration leaves no sample.
+    most = (failed or 0) + sum(found.interrupted for found in mine)
+    if failed is not None and logged - most > max(limits["iterations"], limits["share"] * logged):
+        yield _counted(generator, "failed requests", Said(own.path, failed), Said(log.paths[0], logged))
+    if log.insufficient_vus and not any(found.dropped for found in mine):
+        said = Said(log.paths[0], len(log.insufficient_vus))
+        yield replace(
+            _counted(generator, "dropped iterations", Said(own.path, 0), said),
+            message=f'{log.paths[0]} says that no VU was left ("Insufficient VUs"), which k6 says when it drops '
+            f"an iteration; {own.path} has no dropped iteration: the log is of another run, or points are missing",
         )
+
+
+def against_thresholds(generator: GeneratorEvidence, samples: Samples | None) -> Iterator[Finding]:
+    """Thresholds that ran (of the points, summaries and the console) against each other and the options."""
+    own = samples.by_generator.get(generator.name) if samples is not None else None
+    stated: list[tuple[str, dict[str, set[str]]]] = []
+    if own is not None:
+        stated.append((own.path, _expressions((d.name, d.thresholds) for d in own.definitions.values())))
+    for total in totals_of(generator):
+        stated.append((total.path, _expressions((m.name, tuple(m.crossed)) for m in total.metrics.values())))
+    options = generator.source_of("thresholds")
+    ran = [(path, table) for path, table in stated if table]
+    for path, table in ran:
+        first_path, first = ran[0]
+        for metric in sorted(first.keys() & table.keys()):
+            if first[metric] != table[metric]:
+                yield _other_thresholds(generator, metric, (first_path, first), (path, table), "invalid")
+        if options is None:
+            continue
+        planned = _expressions(options.thresholds.items())
+        for metric in sorted(table):
+            if table[metric] != planned.get(metric, set()):
+                told = (options.path, {metric: set(), **planned})
+                yield _other_thresholds(generator, metric, told, (path, table), "warning")
+
+
+def _expressions(found: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, set[str]]:
+    """Metric -> its thresholds, without spaces; of metrics that have any."""
+    return {
+        name.replace(" ", ""): {"".join(text.split()) for text in expressions}
+        for name, expressions in found
+        if expressions
+    }
+
+
+def _other_thresholds(
+    generator: GeneratorEvidence,
+    metric: str,
+    one: tuple[str, dict[str, set[str]]],
+    other: tuple[str, dict[str, set[str]]],
+    severity: Severity,
+) -> Finding:
+    words = [f"{', '.join(sorted(table[metric])) or 'none'}" for _, table in (one, other)]
+    return Finding(
+        message=f"thresholds on {metric}: {other[0]} has {words[1]}, {one[0]} has {words[0]}",
+        fix=ONE_RUN + "; inspect the script with the environment of the run",
+        observed=Quantity(None, "thresholds", words[1]),
+        limit=Quantity(None, "thresholds", words[0]),
+        evidence=(other[0], one[0]),
+        scope=Scope(generator=generator.name, name=metric),
+        severity=severity,
+    )
+
+
+def _counted(generator: GeneratorEvidence, what: str, here: Said, there: Said) -> Finding:
+    source = there.source.split(" (")[0]
+    return Finding(
+        message=f"{there.source} counts {there.value:,.0f} {what}; {here.source} has {here.value:,.0f}: "
+        f"{source} is of another run, or points are missing",
+        fix=ONE_RUN + ", whole",
+        observed=count(here.value, what),
+        limit=count(there.value, what),
+        evidence=(source, here.source),
+        scope=Scope(generator=generator.name),
+        severity="invalid",
+    )

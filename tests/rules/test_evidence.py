@@ -28,11 +28,13 @@ from tests.rules.cases import (
     RULES,
     TORN,
     Case,
+    Change,
     World,
     always,
     both,
     closed,
     edit,
+    fails,
     half,
     inspect,
     point,
@@ -44,6 +46,7 @@ from tests.rules.cases import (
     table,
     world,
 )
+from tests.rules.test_summaries import summary
 
 
 def torn_gzip(folder: Path) -> None:
@@ -124,6 +127,13 @@ NO_THRESHOLDS_PRINTED = edit("console.txt", lambda t: t.replace("  █ THRESHOLD
 PROGRESS_ONLY = edit(
     "console.txt", lambda t: t.split("  █ THRESHOLDS")[0].replace("0 complete", "700 complete")
 )
+def progress(printed_n: int) -> Change:
+    """A console that was cut off at a progress line, which counts so many iterations."""
+    return edit("console.txt", lambda t: t.split("  █ THRESHOLDS")[0].replace("0 complete", f"{printed_n} complete"))
+
+
+REQUEST_FAILED = LOG + 'warning msg="Request Failed" error="Get \\"http://x/\\": request timeout"\n'
+INSUFFICIENT = LOG + 'warning msg="Insufficient VUs, reached 100 active VUs and cannot initialize more" scenario=api\n'
 PROGRESS_ABOVE = edit(
     "console.txt", lambda t: t.split("  █ THRESHOLDS")[0].replace("0 complete", "1002 complete")
 )
@@ -165,15 +175,23 @@ CASES = [
     Case("EV03", "maxVUs differ", "fail:warning", options("maxVUs", 200), ("api",), "maxVUs"),
     Case("EV03", "preAllocatedVUs differ", "fail:warning", options("preAllocatedVUs", 60), ("api",)),
     Case("EV03", "startTime differs", "fail:warning", options("startTime", "3s"), ("api",), "startTime"),
-    # 1,000 complete: max(1, 0.1 %) is 1.
-    Case("EV03", "the console counts 1 more", "pass", console("1000 complete", "1001 complete")),
-    Case("EV03", "the console counts 2 more", "fail:invalid", console("1000 complete", "1002 complete"), ("",), "1,002"),
-    Case("EV03", "the console counts 1 fewer", "pass", console("1000 complete", "999 complete")),
-    Case("EV03", "the console counts 2 fewer", "fail:invalid", console("1000 complete", "998 complete")),
-    Case("EV03", "the console counts 2 requests more", "fail:invalid", console(": 1000   ", ": 1002   "), ("",), "1,002 requests"),
-    # Above 1,000 a thousandth counts: 3 of 3,000 (3,003 × 0.1 % = 3.003).
-    Case("EV03", "3 of 3,003 iterations missing", "pass", world(Scenario(duration_s=30, requests=0), change=edit("console.txt", lambda t: t.replace("3000 complete", "3003 complete")))),
-    Case("EV03", "4 of 3,004 iterations missing", "fail:invalid", world(Scenario(duration_s=30, requests=0), change=edit("console.txt", lambda t: t.replace("3000 complete", "3004 complete")))),
+    Case("EV03", "the console counts 1 more", "fail:invalid", console("1000 complete", "1001 complete"), ("",), "console.txt counts 1,001 complete iterations; k6.json has 1,000"),
+    Case("EV03", "the console counts 1 fewer", "fail:invalid", console("1000 complete", "999 complete")),
+    Case("EV05", "the console counts 1 request more", "fail:invalid", console(": 1000   ", ": 1001   "), ("requests",), "console.txt has 1,001 requests, k6.json has 1,000"),
+    # 1,000 of a progress line: max(1, 0.1 %) is 1. Above 1,000 a thousandth counts: 3 of 3,003 (3.003).
+    Case("EV03", "the last progress is 1 above", "pass", world(change=progress(1001))),
+    Case("EV03", "the last progress is 2 above", "fail:invalid", world(change=progress(1002)), ("",), "its last progress line"),
+    Case("EV03", "the last progress is 3 above 3,000", "pass", world(Scenario(duration_s=30, requests=0), change=progress(3003))),
+    Case("EV03", "the last progress is 4 above 3,000", "fail:invalid", world(Scenario(duration_s=30, requests=0), change=progress(3004))),
+    # 5 requests end with status 0, and k6 logs one warning for each.
+    Case("EV03", "5 failed requests logged, 5 in the points", "pass", world(Scenario(duration_s=10, answer=fails(5, status="0", error_code="1050")), log=REQUEST_FAILED * 5)),
+    Case("EV03", "6 failed requests logged, 5 in the points", "pass", world(Scenario(duration_s=10, answer=fails(5, status="0", error_code="1050")), log=REQUEST_FAILED * 6)),
+    Case("EV03", "7 failed requests logged, 5 in the points", "fail:invalid", world(Scenario(duration_s=10, answer=fails(5, status="0", error_code="1050")), log=REQUEST_FAILED * 7), ("",), "log.txt counts 7 failed requests; k6.json has 5"),
+    Case("EV03", "URLs that cannot be sent leave no sample", "pass", world(log=REQUEST_FAILED.replace("request timeout", "invalid URL") * 7)),
+    Case("EV03", "the log ran out of VUs, and nothing was dropped", "fail:invalid", world(log=INSUFFICIENT), ("",), "Insufficient VUs"),
+    Case("EV03", "the log ran out of VUs, and one was dropped", "pass", world(Scenario(duration_s=10, starts_s=slots(100, 10)[:-1], drops_s=[9.99]), log=INSUFFICIENT)),
+    Case("EV03", "another threshold in the options", "fail:warning", world(change=inspect(lambda o: o["thresholds"].update(http_req_duration=["p(95)<500"]))), ("http_req_duration",), "p(95)<500"),
+    Case("EV03", "another threshold in a summary", "fail:invalid", world(change=summary({"http_req_duration": {"max": 26.0, "thresholds": {"max<27": False}}})), ("http_req_duration", "http_req_duration")),
     Case("EV03", "the last progress is below", "pass", world(change=PROGRESS_ONLY)),
     Case("EV03", "the last progress is above", "fail:invalid", world(change=PROGRESS_ABOVE)),
     Case("EV03", "samples of an unplanned scenario", "fail:invalid", world(*SAME, change=both(inspect(lambda o: o["scenarios"].pop("b")), remove("console.txt"))), ("b",)),
