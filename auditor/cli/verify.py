@@ -40,7 +40,7 @@ def verify(
     """Verify a sign-off: inputs, report, verdict, header, rules, waivers and policy, all recomputed."""
     from auditor.inputs.locations import resolve_all, resolve_one
     from auditor.present.words import plain
-    from auditor.signoff.verify import NoStatement, read
+    from auditor.signoff.verify import NoStatement, other_semantics, read
 
     file = resolve_one(signoff)
     if not file.is_file():
@@ -58,7 +58,10 @@ def verify(
         raise typer.Exit(1) from None
     at_work = progress.workers(jobs, scheduler, memory)
     asked = AuditRequest(runs, hosts, rules or [], config, workers=at_work)
-    differences = [*stated.differences, *_recomputed(stated, asked, page)]
+    if (other := other_semantics(stated.statement)) is not None:
+        differences = [*stated.differences, other]
+    else:
+        differences = [*stated.differences, *_recomputed(stated, asked, page)]
     if differences:
         typer.echo(f"NOT VERIFIED  {plain(str(file))}, unsigned")
         for one in differences:
