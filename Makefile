@@ -24,10 +24,10 @@ demo: $(VENV)/.installed  ## lint two runs, write a report, refuse one sign-off 
 	mkdir -p build
 	$(BIN)/k6-audit lint sample_runs/open_healthy --warmup 5s
 	$(BIN)/k6-audit lint sample_runs/vu_starved --warmup 16s --exit-zero
-	$(BIN)/k6-audit report sample_runs/open_healthy $(DECLARED) -o build/report.html
+	$(BIN)/k6-audit report sample_runs/open_healthy $(DECLARED) -o build/report.html --force
 	$(BIN)/k6-audit lint build/report.html --run sample_runs/open_healthy $(DECLARED)
 	! $(BIN)/k6-audit signoff sample_runs/vu_starved --warmup 16s $(DECLARED) --by Demo -o build/refused.json
-	$(BIN)/k6-audit signoff sample_runs/open_healthy $(DECLARED) --report build/report.html --by Demo -o build/signoff.json
+	$(BIN)/k6-audit signoff sample_runs/open_healthy $(DECLARED) --report build/report.html --by Demo -o build/signoff.json --force
 	$(BIN)/k6-audit verify build/signoff.json --run sample_runs/open_healthy $(DECLARED) --report build/report.html
 
 test: $(VENV)/.test-installed  ## everything: style, types, architecture, tests

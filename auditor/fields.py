@@ -86,6 +86,11 @@ class Field:
     percentile: Percentile | None = None
 
     @property
+    def rule_title(self) -> str:
+        """The title of the rule that demands it."""
+        return f"{self.label} is missing from the header"
+
+    @property
     def statuses(self) -> frozenset[Status]:
         """What a run may say of it."""
         found: set[Status] = {"ok", "missing"}

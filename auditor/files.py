@@ -11,26 +11,7 @@ from typing import TYPE_CHECKING
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-
-def parse_outputs(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, Path]]:
-    """Read FORMAT=PATH pairs.
-
-    Raises:
-        AuditError: if a format is not known, or a path is named twice.
-    """
-    found: list[tuple[str, Path]] = []
-    for one in given:
-        kind, equals, path = one.partition("=")
-        if not equals or not path or kind not in formats:
-            raise AuditError(
-                f"{one!r} is no output", where="--output", fix=f"write FORMAT=PATH with {', '.join(formats)}"
-            )
-        if any(Path(path) == other for _, other in found):
-            raise AuditError(f"{path} is named twice", where="--output")
-        found.append((kind, Path(path)))
-    return found
+    from collections.abc import Iterator
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -47,18 +28,21 @@ def write_whole(path: Path, text: str) -> None:
 def whole(path: Path) -> Iterator[Path]:
     """A file beside the target, to be written: renamed at the end, so that nothing half-written is ever seen.
 
+    A symbolic link stays one: what it points to is replaced.
+
     Raises:
         AuditError: if it cannot be written.
     """
+    real = Path(os.path.realpath(path))
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
         os.close(handle)
         try:
             yield Path(temporary)
             umask = os.umask(0)
             os.umask(umask)
             os.chmod(temporary, 0o666 & ~umask)
-            os.replace(temporary, path)
+            os.replace(temporary, real)
         except BaseException:
             os.unlink(temporary)
             raise

@@ -296,7 +296,7 @@ def commands(run: Path, jobs: list[str], place: Path) -> dict[str, list[str]]:
         elif job == "lint":
             found[job] = [command, "lint", str(run), "--warmup", "5s", "--exit-zero"]
         elif job == "convert":
-            found[job] = [command, "convert", str(run), "-o", str(place / "converted.parquet")]
+            found[job] = [command, "convert", str(run), "--force", "-o", str(place / "converted.parquet")]
         elif job == "lint_parquet":
             copy = with_copy(command, run, place / "copy")
             found[job] = [command, "lint", str(copy), "--warmup", "5s", "--exit-zero"]

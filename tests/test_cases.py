@@ -53,9 +53,6 @@ NOT_YET = {  # case -> what is missing
     "console_of_another_run": "the console's end text is not compared with the points",
     "log_with_failures": "the log's failures are not compared with the points",
     "lost_requests": "iterations with bytes and without a request",
-    "host_idle": "CPU that is too low for the starts made",
-    "host_steal": "steal is not judged (GH05)",
-    "host_in_two_files": "several host files of one generator are not joined",
     "without_iterations": "a metric family that was filtered out",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -140,7 +141,7 @@ def with_p75(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     about = ["--warmup", "0s", "--no-config"]
     commands = {
         "json": ["lint", str(run), *about, "--format", "json"],
-        "terminal": ["lint", str(run), *about],
+        "terminal": ["lint", str(run), "--verbose", *about],
         "markdown": ["report", str(run), *about, "-o", str(folder / "report.md")],
         "html": ["report", str(run), *about, "-o", str(folder / "report.html")],
         "own": ["lint", str(folder / "report.html"), "--run", str(run), *about, "--format", "json"],
@@ -154,6 +155,7 @@ def with_p75(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.one_more_percentile", folder / "commands.json", folder / "results.json"],
         cwd=ROOT,
+        env={**os.environ, "COLUMNS": "200"},  # wide enough for the table of scenarios
         capture_output=True,
         text=True,
         check=False,

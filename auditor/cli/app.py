@@ -6,15 +6,17 @@ Nothing heavy is imported here: each command imports what it needs when it runs.
 from __future__ import annotations
 
 import gc
-import io
 import os
 import sys
-from typing import Annotated
+import traceback
+from collections.abc import Callable
+from typing import Annotated, NoReturn
 
 import typer
 
 from auditor import SEMANTICS_VERSION, __version__
-from auditor.cli import config, convert, lint, report, rule, signoff, verify
+from auditor.cli import config, convert, lint, report, rule, signoff, streams, verify
+from auditor.cli.command import INTERRUPTED, command, debugging, set_debugging
 from auditor.engine.verdict import CommandExit
 from auditor.errors import AuditError
 
@@ -40,16 +42,22 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """Options of every command."""
+    set_debugging(debug)
 
 
-app.command("lint")(lint.lint)
-app.command("report")(report.report)
-app.command("signoff")(signoff.signoff)
-app.command("verify")(verify.verify)
-app.command("convert")(convert.convert)
-app.command("rule")(rule.rule)
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    lint.lint,
+    report.report,
+    signoff.signoff,
+    verify.verify,
+    convert.convert,
+    rule.rule,
+)
+for one in _COMMANDS:
+    app.command(one.__name__)(command(one))
 app.add_typer(config.app, name="config")
 
 
@@ -58,32 +66,32 @@ def main() -> None:
     gc.set_threshold(100_000)  # nearly all that is made lives to the end: looking for garbage costs 60 ms
     # NumPy's threads are of no use here, and cost 50 ms of start-up.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    debug = "--debug" in sys.argv
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a character is no reason to fail
+    sys.stdout, sys.stderr = streams.until_gone(sys.stdout), streams.until_gone(sys.stderr)
+    set_debugging(False)
     try:
-        app(standalone_mode=True)
+        try:
+            app(standalone_mode=True)
+        finally:
+            sys.stdout.flush()  # a full disk is told here, and not after the exit code is
     except AuditError as error:
-        if debug:
-            raise
-        _say(f"k6-audit: {error}")
+        _fail(error, str(error))
     except KeyboardInterrupt:
-        _say("k6-audit: interrupted")
-    except BrokenPipeError:
-        sys.stderr.close()
+        _say("interrupted")
+        sys.exit(INTERRUPTED)
     except OSError as error:
-        if debug:
-            raise
-        _say(f"k6-audit: {error.strerror or error}{f': {error.filename}' if error.filename else ''}")
+        _fail(error, f"{error.filename or 'standard output'}: {error.strerror or error}")
     except Exception as error:
-        if debug:
-            raise
-        _say(f"k6-audit: internal error (please report): {type(error).__name__}: {error} (--debug shows where)")
+        _fail(error, f"internal error (please report): {type(error).__name__}: {error} (--debug shows where)")
+
+
+def _fail(error: Exception, line: str) -> NoReturn:
+    if debugging():
+        traceback.print_exception(error)
+    _say(line)
     sys.exit(CommandExit.COULD_NOT_RUN)
 
 
 def _say(line: str) -> None:
     from auditor.present.words import plain
 
-    print(plain(line, 2000), file=sys.stderr)
+    print(plain(f"k6-audit: {line}", 2000), file=sys.stderr)

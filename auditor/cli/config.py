@@ -1,4 +1,4 @@
-"""`k6-audit config show|schema`: the policy in force, and its schema."""
+"""`k6-audit config show|keys|schema`: the policy in force, and what a policy file may hold."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from typing import Annotated
 
 import typer
 
-from auditor.cli import options
+from auditor.cli.command import command
+from auditor.cli.options import ConfigFile, NoConfig
 
-app = typer.Typer(help="The policy in force, and its schema.", no_args_is_help=True)
+app = typer.Typer(help="The policy in force, and what a policy file may hold.", no_args_is_help=True)
 
 
-@app.command("show")
 def show(
     target: Annotated[
         str | None, typer.Argument(help="The run's folder (its own k6-audit.toml comes first).")
     ] = None,
-    config: options.Config = None,
-    no_config: options.NoConfig = False,
-    debug: options.Debug = False,
+    config: ConfigFile = None,
+    no_config: NoConfig = False,
 ) -> None:
     """Print every value and where it came from."""
     from auditor.engine.loader import load_rules
@@ -40,7 +39,13 @@ def show(
                 typer.echo(f"{name} = {limit.default:g} {limit.unit}  (default: {limit.origin})")
 
 
-@app.command("schema")
+def keys() -> None:
+    """Print every key of k6-audit.toml: what it takes and what it means (docs/configuration.md)."""
+    from auditor.engine.config_page import page
+
+    typer.echo(page(), nl=False)
+
+
 def schema() -> None:
     """Print the JSON schema of k6-audit.toml."""
     import json
@@ -48,3 +53,7 @@ def schema() -> None:
     from auditor.engine.config_model import Config
 
     typer.echo(json.dumps(Config.model_json_schema(), indent=2))
+
+
+for one in (show, keys, schema):
+    app.command(one.__name__)(command(one))

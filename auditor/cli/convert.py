@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auditor.cli import options, progress
+from auditor.cli import outputs
+from auditor.cli.options import Force, ReadOptions, on_disk
+from auditor.cli.outputs import Output
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
@@ -22,15 +24,14 @@ def convert(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="Where to write: run.parquet.", show_default=False, callback=options.on_disk
+            "--output", "-o", help="Where to write: run.parquet.", show_default=False, callback=on_disk
         ),
     ],
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    memory: options.Memory = None,
-    debug: options.Debug = False,
+    options: ReadOptions = ReadOptions(),  # noqa: B008  (frozen)
+    force: Force = False,
 ) -> None:
     """Write a copy of a run's points that takes a fraction of the space and time: Parquet, for any tool."""
+    from auditor.cli.progress import progress
     from auditor.columnar.write import copy_points
     from auditor.ingest.bundle import read_run
     from auditor.inputs.locations import resolve_one
@@ -39,14 +40,15 @@ def convert(
 
     if output.suffix.lower() != SUFFIX:
         raise AuditError(f"{str(output)!r} has no known suffix", where="--output", fix=f"use {SUFFIX}")
-    at_work = progress.workers(jobs, scheduler, memory)
+    at_work = options.workers()
     place = resolve_one(target)
+    files = [Output("parquet", output)]
+    outputs.refuse_overwriting(files, outputs.COPY, force=force, inputs=[place])
     # Secrets stay in: the copy says what the original says, and what reads it masks them as it would there.
     evidence = read_run([place], redactor=Verbatim())
     source = _points(evidence, place)
-    if output.exists() and output.samefile(source.file):
-        raise AuditError("the output is the points file itself", where=str(output), fix="name another file")
-    with progress.progress(at_work):
+    outputs.refuse_evidence(files, [place], evidence)
+    with progress(at_work):
         points = copy_points(source, _format(evidence, source), output, at_work)
     before, after = source.size_bytes, output.stat().st_size
     name = Redactor().text(source.path)

@@ -3,41 +3,61 @@
 from __future__ import annotations
 
 import enum
-import functools
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auditor.cli import lint_report, options, progress
+from auditor.cli import completion, lint_report, outputs
 from auditor.cli.formats import RENDERERS
+from auditor.cli.options import ExitZero, Force, RunOptions, on_disk
 from auditor.cli.request import AuditRequest, run_audit
+from auditor.engine.verdict import CommandExit, exit_code
 from auditor.errors import AuditError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from auditor.engine.audit import Audit
 
-
-class Format(enum.StrEnum):
-    text = "text"
-    json = "json"
-    html = "html"
-    markdown = "markdown"
-
-
-class FailOn(enum.StrEnum):
-    invalid = "invalid"
-    warning = "warning"
+    Format = str
+else:
+    Format = enum.StrEnum("Format", {name: name for name in RENDERERS})
 
 
 class Color(enum.StrEnum):
     auto = "auto"
     always = "always"
     never = "never"
+
+
+TEXT = Format("text")
+
+
+@dataclass(frozen=True)
+class PrintOptions:
+    """What is printed and written, and how the command exits."""
+
+    format: Annotated[Format, typer.Option(help="What goes to standard output.")] = TEXT
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="FORMAT=PATH: write to a file as well. Repeatable.",
+            callback=on_disk,
+            autocompletion=completion.outputs,
+        ),
+    ] = None
+    force: Force = False
+    exit_zero: ExitZero = False
+    color: Annotated[Color, typer.Option(help="Colours on standard output.")] = Color.auto
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show every finding, question, file and fix in full.")
+    ] = False
 
 
 def lint(
@@ -49,101 +69,66 @@ def lint(
             show_default=False,
         ),
     ],
+    *,
     run: Annotated[
         list[str] | None,
-        typer.Option(help="The run of a linted report: every field is recomputed from it. Repeatable."),
+        typer.Option(help="The run that a linted report is about: every field is recomputed. Repeatable."),
     ] = None,
-    warmup: options.Warmup = None,
-    target_rate: options.TargetRate = None,
-    host: options.Host = None,
-    select: Annotated[
-        list[str] | None, typer.Option(help="Run only these rules: id, prefix or family. Repeatable.")
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(help="Leave these rules out (the run is then NOT PROVEN at best).")
-    ] = None,
-    rules: options.Rules = None,
-    config: options.Config = None,
-    no_config: options.NoConfig = False,
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    memory: options.Memory = None,
-    fail_on: Annotated[
-        FailOn | None, typer.Option(help="warning: exit 1 when a warning failed, though VALID.")
-    ] = None,
-    format: Annotated[Format, typer.Option(help="What goes to standard output.")] = Format.text,
-    output: Annotated[
-        list[str] | None,
-        typer.Option(help="FORMAT=PATH: write to a file as well. Repeatable.", callback=options.on_disk),
-    ] = None,
-    exit_zero: options.ExitZero = False,
-    color: Annotated[Color, typer.Option(help="Colours on standard output.")] = Color.auto,
-    verbose: options.Verbose = False,
-    debug: options.Debug = False,
+    options: RunOptions,
+    printed: PrintOptions,
 ) -> None:
     """Say whether a finished run, or a report, may be believed, why, and what to do."""
-    from auditor.files import parse_outputs, write_whole
-    from auditor.inputs.locations import resolve_all
-
-    overrides: dict[str, tuple[object, str]] = {
-        "warmup": (warmup, "--warmup"),
-        "target_rate": (target_rate, "--target-rate"),
-        "select": (select, "--select"),
-        "ignore": (ignore, "--ignore"),
-        "fail_on": (fail_on.value if fail_on else None, "--fail-on"),
-    }
-
-    targets, hosts = resolve_all(target), resolve_all(host or [])
-
-    def audit_these(targets: list[Path], overrides: dict[str, tuple[object, str]]) -> Audit:
-        at_work = progress.workers(jobs, scheduler, memory)
-        return run_audit(AuditRequest(targets, hosts, rules or [], config, no_config, overrides, at_work))
-
-    if lint_report.is_report_target(targets):
-        files = parse_outputs(output or [], lint_report.FORMATS)
-        lint_report.write(
-            lint_report.lint_report(
-                targets[0],
-                audit_run=functools.partial(audit_these, resolve_all(run)) if run else None,
-                extra_rules=rules or [],
-                config=config,
-                no_config=no_config,
-                overrides=overrides,
-            ),
-            format.value,
-            files,
-            text_console(color),
-            exit_zero=exit_zero,
-            fail_on_warning=fail_on is FailOn.warning,
-            verbose=verbose,
-        )
-    if run:
-        raise AuditError(
-            "--run is only for linting a report", where="--run", fix="name a report: lint report.html --run RUN"
-        )
-    files = parse_outputs(output or [], list(RENDERERS))
-    result = audit_these(targets, overrides)
-    if debug:
-        show_tracebacks(result)
-    for kind, path in files:
-        write_whole(path, RENDERERS[kind](result))
-    if format is Format.text:
-        _print_text(result, color, verbose=verbose)
+    asked = AuditRequest.of(target, options)
+    if lint_report.is_report_target(asked.targets):
+        code = _lint_report(asked.targets[0], AuditRequest.of(run or [], options), printed)
+    elif run:
+        raise AuditError("--run is only for linting a report", fix="name the run alone, or a report before it")
     else:
-        sys.stdout.write(RENDERERS[format.value](result))
-    raise typer.Exit(exit_code(result, exit_zero=exit_zero))
+        code = _lint_run(asked, printed)
+    raise typer.Exit(0 if printed.exit_zero else code)
 
 
-def show_tracebacks(result: Audit) -> None:
-    """What made rules break, on standard error."""
-    for one in result.results:
-        if one.traceback:
-            print(one.traceback, file=sys.stderr)
+def _lint_run(asked: AuditRequest, printed: PrintOptions) -> int:
+    from auditor.files import write_whole
+
+    files = outputs.parse(printed.output or [], outputs.RESULT)
+    outputs.refuse_overwriting(
+        files, outputs.RESULT, force=printed.force, inputs=[*asked.targets, *asked.hosts]
+    )
+    result = run_audit(asked)
+    outputs.refuse_evidence(files, asked.targets, result.evidence)
+    for path, text in [(one.path, RENDERERS[one.kind](result)) for one in files]:
+        write_whole(path, text)
+    if printed.format == TEXT:
+        _print_text(result, printed.color, verbose=printed.verbose)
+    else:
+        sys.stdout.write(RENDERERS[printed.format](result))
+    return result.exit_code
 
 
-def exit_code(result: Audit, *, exit_zero: bool) -> int:
-    """0 VALID, 1 INVALID (or a failed warning with --fail-on warning), 3 NOT PROVEN."""
-    return 0 if exit_zero else result.exit_code
+def _lint_report(report: Path, asked: AuditRequest, printed: PrintOptions) -> int:
+    """Lint a report, beside its run if that is asked for."""
+    from auditor.files import write_whole
+
+    files = outputs.parse(printed.output or [], outputs.LINTED)
+    if printed.format not in outputs.LINTED:
+        raise AuditError(
+            f"a linted report is not written as {printed.format}", where="--format", fix="use text or json"
+        )
+    inputs: Sequence[Path] = [report, *asked.targets, *asked.hosts]
+    outputs.refuse_overwriting(files, outputs.LINTED, force=printed.force, inputs=inputs)
+    judged = lint_report.lint_report(report, asked)
+    if judged.run is not None:
+        outputs.refuse_evidence(files, asked.targets, judged.run.evidence)
+    for path, text in [(one.path, lint_report.RENDERERS[one.kind](judged)) for one in files]:
+        write_whole(path, text)
+    if printed.format == TEXT:
+        lint_report.print_text(judged, text_console(printed.color), verbose=printed.verbose)
+    else:
+        sys.stdout.write(lint_report.RENDERERS[printed.format](judged))
+    if judged.exit_code != CommandExit.VALID:
+        return judged.exit_code
+    return exit_code("VALID", fail_on=asked.options.fail_on, warned=bool(judged.failed("warning")))
 
 
 def _print_text(result: Audit, color: Color, *, verbose: bool) -> None:

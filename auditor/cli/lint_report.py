@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from auditor.errors import AuditError
+from auditor.cli.request import AuditRequest, run_audit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
-    from auditor.engine.audit import Audit
     from auditor.evidence import ReportEvidence
     from auditor.report_lint.judge import ReportAudit
-
-FORMATS = ("text", "json")
 
 
 def is_report_target(targets: Sequence[Path]) -> bool:
@@ -31,31 +26,24 @@ def is_report_target(targets: Sequence[Path]) -> bool:
     return is_report(targets[0])
 
 
-def lint_report(
-    path: Path,
-    *,
-    audit_run: Callable[[dict[str, tuple[object, str]]], Audit] | None,
-    extra_rules: list[Path],
-    config: Path | None,
-    no_config: bool,
-    overrides: dict[str, tuple[object, str]],
-) -> ReportAudit:
-    """Read a report and judge it; ``audit_run`` audits the run beside it with the overrides given."""
+def lint_report(path: Path, asked: AuditRequest) -> ReportAudit:
+    """Read a report and judge it, against the run that is asked for if its targets name one.
+
+    Raises:
+        AuditError: if the report, an option, the policy or the run makes that impossible.
+    """
     from auditor.engine.loader import load_rules
-    from auditor.engine.policy import choose_config, load_policy
-    from auditor.inputs.locations import policy_place
     from auditor.report_lint.judge import audit_report
     from auditor.report_lint.read.reader import read_report
 
     report = read_report(path)
-    rules = load_rules(extra_rules)
-    if audit_run is not None:
-        run = audit_run(overrides)
-        if run.policy.declared.warmup_s is None and (said := _warmup(report)) is not None:
-            run = audit_run({**overrides, "warmup": (said, path.name)})
-        return audit_report(report, run.policy, rules, run)
-    found = choose_config(policy_place(path), config, no_config=no_config)
-    return audit_report(report, load_policy(found, overrides, rules), rules)
+    rules = load_rules(asked.options.rules or [])
+    if not asked.targets:
+        return audit_report(report, asked.policy(rules, path), rules)
+    run = run_audit(asked)
+    if run.policy.declared.warmup_s is None and (said := _warmup(report)) is not None:
+        run = run_audit(replace(asked, overrides={"warmup": (said, path.name)}))
+    return audit_report(report, run.policy, rules, run)
 
 
 def _warmup(report: ReportEvidence) -> str | None:
@@ -66,45 +54,23 @@ def _warmup(report: ReportEvidence) -> str | None:
     return f"{found.value:.6f}".rstrip("0").rstrip(".") + "s"
 
 
-def write(
-    lint: ReportAudit,
-    kind: str,
-    files: list[tuple[str, Path]],
-    console: Console,
-    *,
-    exit_zero: bool,
-    fail_on_warning: bool,
-    verbose: bool = False,
-) -> None:
-    """Write what was asked for, and exit."""
-    from auditor.engine.verdict import CommandExit, exit_code
-    from auditor.files import write_whole
+def print_text(judged: ReportAudit, console: Console, *, verbose: bool) -> None:
+    """The result in words, on a console."""
     from auditor.report_lint.present import render
 
-    if kind not in FORMATS:
-        raise AuditError(
-            f"a linted report cannot be written as {kind}", where="--format", fix="use text or json"
-        )
-    for name, path in files:
-        write_whole(path, _rendered(lint, name))
-    if kind == "text":
-        render(lint, console, verbose=verbose)
-    else:
-        sys.stdout.write(_rendered(lint, kind))
-    code = lint.exit_code
-    if code == CommandExit.VALID:
-        code = exit_code(
-            "VALID", fail_on="warning" if fail_on_warning else None, warned=bool(lint.failed("warning"))
-        )
-    raise typer.Exit(0 if exit_zero else code)
+    render(judged, console, verbose=verbose)
 
 
-def _rendered(lint: ReportAudit, kind: str) -> str:
-    if kind == "json":
-        from auditor.report_lint.present import as_json
+def _json(judged: ReportAudit) -> str:
+    from auditor.report_lint.present import as_json
 
-        return as_json(lint)
+    return as_json(judged)
+
+
+def _text(judged: ReportAudit) -> str:
     from auditor.present.terminal import as_text
-    from auditor.report_lint.present import render
 
-    return as_text(lambda console: render(lint, console, verbose=True))
+    return as_text(lambda console: print_text(judged, console, verbose=True))
+
+
+RENDERERS: dict[str, Callable[[ReportAudit], str]] = {"text": _text, "json": _json}

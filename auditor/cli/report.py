@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auditor.cli import options, progress
-from auditor.cli.lint import show_tracebacks
+from auditor.cli import outputs
+from auditor.cli.options import ExitZero, Force, OptionalTargets, RunOptions, on_disk
+from auditor.cli.outputs import Output
 from auditor.cli.request import AuditRequest, run_audit
 from auditor.errors import AuditError
 
@@ -20,13 +21,8 @@ _SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "m
 
 
 def report(
-    target: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="The run's folder, or several generators' folders: paths, URLs or patterns.",
-            show_default=False,
-        ),
-    ] = None,
+    *,
+    target: OptionalTargets = None,
     output: Annotated[
         list[Path] | None,
         typer.Option(
@@ -34,7 +30,7 @@ def report(
             "-o",
             help="Where to write: .html, .md or .json. Repeatable.",
             show_default=False,
-            callback=options.on_disk,
+            callback=on_disk,
         ),
     ] = None,
     earlier: Annotated[
@@ -43,72 +39,63 @@ def report(
             "--from", help="Render again from an earlier HTML report, without the run.", show_default=False
         ),
     ] = None,
-    warmup: options.Warmup = None,
-    target_rate: options.TargetRate = None,
-    host: options.Host = None,
-    rules: options.Rules = None,
-    config: options.Config = None,
-    no_config: options.NoConfig = False,
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    memory: options.Memory = None,
-    exit_zero: options.ExitZero = False,
-    debug: options.Debug = False,
+    options: RunOptions,
+    force: Force = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Write the report of a run: one file, readable offline, without JavaScript, and on paper."""
-    from auditor.inputs.locations import resolve_all, resolve_one
-
     files = _files(output or [])
-    place: Path | None = None
     if earlier is not None:
-        declared = (warmup, target_rate, host, rules, config, jobs, scheduler, memory)
-        if target or no_config or any(one is not None for one in declared):
-            raise AuditError(
-                "an earlier report holds its own run and policy",
-                where="--from",
-                fix="leave out TARGET and the options about the run",
-            )
-        place = resolve_one(earlier)
-        found = _earlier(place)
+        found = _again(earlier, files, [*(["TARGET"] if target else []), *options.given()], force=force)
+    elif target:
+        found = _of_run(AuditRequest.of(target, options), files, force=force)
     else:
-        if not target:
-            raise AuditError("no run given", fix="name its folder, or an earlier report with --from")
-        overrides: dict[str, tuple[object, str]] = {
-            "warmup": (warmup, "--warmup"),
-            "target_rate": (target_rate, "--target-rate"),
-        }
-        at_work = progress.workers(jobs, scheduler, memory)
-        targets, hosts = resolve_all(target), resolve_all(host or [])
-        found = _audited(
-            AuditRequest(targets, hosts, rules or [], config, no_config, overrides, at_work), debug
-        )
-    _write(files, found, place)
+        raise AuditError("no run given", fix="name its folder, or an earlier report with --from")
     raise typer.Exit(0 if exit_zero else _exit_code(found["result"]))
 
 
-def _files(paths: list[Path]) -> list[tuple[str, Path]]:
+def _of_run(asked: AuditRequest, files: list[Output], *, force: bool) -> dict[str, Any]:
+    """Audit a run and write its report; returns the report's model."""
+    from auditor.present.model import model
+
+    outputs.refuse_overwriting(files, outputs.RESULT, force=force, inputs=[*asked.targets, *asked.hosts])
+    result = run_audit(asked)
+    outputs.refuse_evidence(files, asked.targets, result.evidence)
+    found = model(result)
+    _write(files, found, None)
+    return found
+
+
+def _again(name: str, files: list[Output], not_taken: list[str], *, force: bool) -> dict[str, Any]:
+    """Write an earlier report again; returns its model."""
+    from auditor.inputs.locations import resolve_one
+
+    if not_taken:
+        raise AuditError(
+            "an earlier report holds its own run and policy",
+            where="--from",
+            fix=f"leave out {', '.join(not_taken)}",
+        )
+    earlier = resolve_one(name)
+    outputs.refuse_overwriting(files, outputs.RESULT, force=force, inputs=[earlier])
+    found = _earlier(earlier)
+    _write(files, found, earlier)
+    return found
+
+
+def _files(paths: list[Path]) -> list[Output]:
     if not paths:
-        raise AuditError("no output file given", fix="name a file: -o report.html")
-    found: list[tuple[str, Path]] = []
+        raise AuditError("no output file given", fix="name one: -o report.html")
+    found: list[Output] = []
     for path in paths:
         kind = _SUFFIXES.get(path.suffix.lower())
         if kind is None:
             raise AuditError(
                 f"{str(path)!r} has no known suffix", where="--output", fix="use .html, .md or .json"
             )
-        if any(path == other for _, other in found):
-            raise AuditError(f"{path} is named twice", where="--output")
-        found.append((kind, path))
+        found.append(Output(kind, path))
+    outputs.refuse_twice(found)
     return found
-
-
-def _audited(asked: AuditRequest, debug: bool) -> dict[str, Any]:
-    from auditor.present.model import model
-
-    result = run_audit(asked)
-    if debug:
-        show_tracebacks(result)
-    return model(result)
 
 
 def _earlier(path: Path) -> dict[str, Any]:
@@ -121,11 +108,11 @@ def _earlier(path: Path) -> dict[str, Any]:
     return extract(text, str(path))
 
 
-def _write(files: list[tuple[str, Path]], model: dict[str, Any], earlier: Path | None) -> None:
+def _write(files: list[Output], model: dict[str, Any], earlier: Path | None) -> None:
     from auditor.files import write_whole
     from auditor.present.render import RENDERERS
 
-    texts = [(path, _rendered(RENDERERS[kind], model, earlier)) for kind, path in files]
+    texts = [(one.path, _rendered(RENDERERS[one.kind], model, earlier)) for one in files]
     for path, text in texts:
         write_whole(path, text)
         print(f"wrote {path}: {model['result']['verdict_words']}", file=sys.stderr)

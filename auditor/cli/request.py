@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from auditor.cli import progress
+from auditor.cli.command import debugging
+from auditor.cli.options import RunOptions
 
 if TYPE_CHECKING:
     from auditor.engine.audit import Audit
-    from auditor.samples.workers import Workers
+    from auditor.engine.policy import Policy
+    from auditor.engine.rule import LoadedRule
 
 
 @dataclass(frozen=True)
@@ -19,12 +23,33 @@ class AuditRequest:
 
     targets: list[Path]
     hosts: list[Path] = field(default_factory=list)
-    rules: list[Path] = field(default_factory=list)
-    config: Path | None = None
-    no_config: bool = False
-    overrides: dict[str, tuple[object, str]] = field(default_factory=dict)
-    """Of the policy: setting -> (value, the option that says it)."""
-    workers: Workers | None = None
+    options: RunOptions = field(default_factory=RunOptions)
+    overrides: Mapping[str, tuple[object, str]] = field(default_factory=dict)
+    """Of the policy, beside the options: setting -> (value, where it comes from)."""
+
+    @classmethod
+    def of(cls, targets: Sequence[str], options: RunOptions) -> AuditRequest:
+        """The request that a command line makes.
+
+        Raises:
+            AuditError: if a target or a host file is named twice, or a URL is not read.
+        """
+        from auditor.inputs.locations import resolve_all
+
+        return cls(resolve_all(targets), resolve_all(options.host or []), options)
+
+    def policy(self, rules: Sequence[LoadedRule], beside: Path) -> Policy:
+        """The policy in force for what lies at a place.
+
+        Raises:
+            AuditError: if the config file or an option is wrong.
+        """
+        from auditor.engine.policy import choose_config, load_policy
+        from auditor.inputs.locations import policy_place
+
+        options = self.options
+        config = choose_config(policy_place(beside), options.config, no_config=options.no_config)
+        return load_policy(config, {**options.overrides(), **self.overrides}, rules)
 
 
 def run_audit(asked: AuditRequest) -> Audit:
@@ -33,15 +58,18 @@ def run_audit(asked: AuditRequest) -> Audit:
     Raises:
         AuditError: if an option, the policy or the run makes that impossible.
     """
+    from auditor.cli.progress import progress
     from auditor.engine.audit import audit
     from auditor.engine.loader import load_rules
-    from auditor.engine.policy import choose_config, load_policy
     from auditor.ingest.bundle import read_run
-    from auditor.inputs.locations import policy_place
 
-    at_work = asked.workers or progress.workers(None, None, None)
-    rules = load_rules(asked.rules)
-    config = choose_config(policy_place(asked.targets[0]), asked.config, no_config=asked.no_config)
-    policy = load_policy(config, asked.overrides, rules)
-    with progress.progress(at_work):
-        return audit(read_run(asked.targets, asked.hosts), policy, rules, workers=at_work)
+    at_work = asked.options.workers()
+    rules = load_rules(asked.options.rules or [])
+    policy = asked.policy(rules, asked.targets[0])
+    with progress(at_work):
+        result = audit(read_run(asked.targets, asked.hosts), policy, rules, workers=at_work)
+    if debugging():
+        for one in result.results:
+            if one.traceback:
+                print(one.traceback, file=sys.stderr)
+    return result

@@ -6,22 +6,22 @@ from typing import Annotated
 
 import typer
 
-from auditor.cli import options
-from auditor.errors import AuditError
+from auditor.cli import completion
+from auditor.cli.options import OwnRules
 
 
 def rule(
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Rule ids, prefixes or families.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID]...", help="Rule ids, prefixes or families.", autocompletion=completion.rules
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="List all rules, a line each.")] = False,
-    rules: options.Rules = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    rules: OwnRules = None,
 ) -> None:
     """Explain a rule: what it checks, why, how it is computed, how to fix it, when it is wrong."""
-    import difflib
-
-    from auditor.engine.loader import load_rules, matches
+    from auditor.engine.loader import load_rules, matches, no_such_rule
     from auditor.present.rule_page import page
 
     loaded = load_rules(rules or [])
@@ -32,7 +32,6 @@ def rule(
     for name in ids:
         found = [r for r in loaded if matches(r, [name])]
         if not found:
-            near = difflib.get_close_matches(name.upper(), [r.meta.id for r in loaded], n=1, cutoff=0.3)
-            raise AuditError(f"no rule {name!r}", fix=f"did you mean {near[0]}?" if near else "see rule --all")
+            raise no_such_rule(name, loaded)
         for one in found:
             typer.echo(page(one, loaded))

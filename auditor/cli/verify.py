@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auditor.cli import options, progress
+from auditor.cli.options import RunOptions, VerifyOptions
 from auditor.cli.request import AuditRequest
 from auditor.cli.signoff import audit_to_sign, lint_beside
 from auditor.errors import AuditError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 def verify(
     signoff: Annotated[str, typer.Argument(help="The sign-off.", show_default=False)],
+    *,
     run: Annotated[
         list[str],
         typer.Option(
@@ -29,25 +30,19 @@ def verify(
     report: Annotated[
         str | None, typer.Option(help="The report that was signed too.", show_default=False)
     ] = None,
-    host: options.Host = None,
-    rules: options.Rules = None,
-    config: options.Config = None,
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    memory: options.Memory = None,
-    debug: options.Debug = False,
+    options: VerifyOptions,
 ) -> None:
     """Verify a sign-off: inputs, report, verdict, header, rules, waivers and policy, all recomputed."""
-    from auditor.inputs.locations import resolve_all, resolve_one
+    from auditor.inputs.locations import resolve_one
     from auditor.present.words import plain
     from auditor.signoff.verify import NoStatement, other_semantics, read
 
     file = resolve_one(signoff)
     if not file.is_file():
         raise AuditError("no such sign-off", where=str(file))
-    runs, hosts = resolve_all(run), resolve_all(host or [])
+    asked = AuditRequest.of(run, RunOptions(**vars(options)))
     page = resolve_one(report) if report is not None else None
-    for path in (*runs, *([page] if page is not None else [])):
+    for path in (*asked.targets, *([page] if page is not None else [])):
         if not path.exists():
             raise AuditError("no such file or folder", where=str(path))
     try:
@@ -56,8 +51,6 @@ def verify(
         typer.echo(f"NOT VERIFIED  {plain(str(file))}")
         typer.echo(f"  statement: {plain(str(error))}")
         raise typer.Exit(1) from None
-    at_work = progress.workers(jobs, scheduler, memory)
-    asked = AuditRequest(runs, hosts, rules or [], config, workers=at_work)
     if (other := other_semantics(stated.statement)) is not None:
         differences = [*stated.differences, other]
     else:
@@ -92,8 +85,8 @@ def _recomputed(stated: Read, asked: AuditRequest, report: Path | None) -> list[
         found += inputs_now(stated.inputs, there)
         return [*found, Difference("run", f"it cannot be audited: {error}")]
     found += inputs_now(stated.inputs, {s.path: s.sha256 for s in result.evidence.sources})
-    lint = lint_beside(report, result, asked.rules)
-    now = build(result, lint, stated.signed, rules_digest(asked.rules))
+    lint = lint_beside(report, result, asked.options.rules or [])
+    now = build(result, lint, stated.signed, rules_digest(asked.options.rules or []))
     if (refused := refusal(result, lint)) is not None:
         found.append(Difference("sign-off", f"it would be refused: {refused.headline}"))
     found += other_rules(stated.statement, now)

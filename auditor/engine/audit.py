@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from auditor import SEMANTICS_VERSION, __version__
+from auditor.engine.idle_settings import idle_settings
 from auditor.engine.limits import limits_in_force, limits_of, owned
 from auditor.engine.loader import matches
 from auditor.engine.policy import Policy
@@ -128,6 +129,7 @@ def audit(
         for name, limit in owned(rules).items()
         if limits[name] != limit.default
     ]
+    notes += idle_settings(policy, rules, store)
     results = link(sorted(results, key=lambda r: r.id))
     return Audit(
         verdict=verdict_of((r.judged for r in results), guarded=any(r.rule.meta.guard for r in results)),

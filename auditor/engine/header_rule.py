@@ -17,7 +17,7 @@ def header_rule(name: str, slug: str = "") -> Rule:
     return Rule(
         id=field.rule,
         slug=slug or f"{re.sub(r'[^a-z0-9]+', '-', field.label.lower())}-field",
-        title=f"{field.label} is missing from the header",
+        title=field.rule_title,
         severity="invalid",
         since=field.since,
         references=("report header",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import re
@@ -141,3 +142,17 @@ def matches(rule: LoadedRule, patterns: Iterable[str]) -> bool:
     """Whether a rule is named by an id, a prefix of it, or its family's name."""
     names = (rule.meta.id, rule.meta.family.lower(), rule.meta.slug)
     return any(rule.meta.id.startswith(p.upper()) or p.lower() in names[1:] for p in patterns if p)
+
+
+def no_such_rule(name: str, rules: Iterable[LoadedRule], where: str = "") -> AuditError:
+    """The error for a name that no rule has, with the nearest that one has."""
+    if not name.strip():
+        return AuditError("a rule's name must not be empty", where=where)
+    if "," in name:
+        first, _, second = name.partition(",")
+        return AuditError(f"no rule {name!r}", where=where, fix=f"name them one by one: {first}, then {second}")
+    names = {n for rule in rules for n in (rule.meta.id, rule.meta.family, rule.meta.slug)}
+    by_key = {n.lower(): n for n in sorted(names)}
+    near = difflib.get_close_matches(name.lower(), by_key, n=1, cutoff=0.3)
+    fix = f"did you mean {by_key[near[0]]}?" if near else "`k6-audit rule --all` lists them"
+    return AuditError(f"no rule {name!r}", where=where, fix=fix)

@@ -6,15 +6,14 @@ path; an unknown key is an error that names the nearest known one. Options of th
 
 from __future__ import annotations
 
-import difflib
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from auditor.engine.limits import limit_problem
+from auditor.engine.loader import matches, no_such_rule
 from auditor.engine.rule import LoadedRule, Scope, Waiver
 from auditor.engine.units import duration_s, rate_per_s
 from auditor.errors import AccessRefused, AuditError
@@ -39,9 +38,9 @@ class Policy:
     declared: Declared = field(default_factory=Declared)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     waivers: tuple[Waiver, ...] = ()
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    fail_on: Literal["invalid", "warning"] = "invalid"
+    select: tuple[str, ...] = field(default=(), metadata={"unset": "all rules"})
+    ignore: tuple[str, ...] = field(default=(), metadata={"unset": "none"})
+    fail_on: Literal["invalid", "warning"] = field(default="invalid", metadata={"unset": "invalid"})
     path: str = ""
     """The config file read; empty if none."""
     settings: tuple[Setting, ...] = ()
@@ -69,9 +68,15 @@ def _config_in(place: Path) -> Path | None:
     if (place / CONFIG_NAME).is_file():
         return place / CONFIG_NAME
     project = place / "pyproject.toml"
-    if project.is_file() and "k6-audit" in _toml(project).get("tool", {}):
+    if project.is_file() and _own_table(_toml(project)) is not None:
         return project
     return None
+
+
+def _own_table(project: Mapping[str, Any]) -> Any:
+    """[tool.k6-audit] of a pyproject.toml; None if there is none."""
+    tools = project.get("tool")
+    return tools.get("k6-audit") if isinstance(tools, dict) else None
 
 
 def choose_config(start: Path | None, config: Path | None, *, no_config: bool) -> Path | None:
@@ -107,6 +112,7 @@ def load_policy(
     for name, (value, option) in overrides.items():
         if value not in (None, (), []):
             values[name], origin[name] = value, option
+    _check_selection(values, origin, rules)
     return _policy(values, origin, source)
 
 
@@ -123,7 +129,7 @@ def _from_file(config: Path, rules: Sequence[LoadedRule]) -> dict[str, Any]:
     """The settings that a config file makes, checked."""
     raw = _toml(config)
     if config.name == "pyproject.toml":
-        raw = raw.get("tool", {}).get("k6-audit", {})
+        raw = _own_table(raw) or {}
     model = _validated(raw, str(config))
     _check_rules(model, rules, str(config))
     return {name: value for name, value in model.items() if name in raw}
@@ -132,101 +138,85 @@ def _from_file(config: Path, rules: Sequence[LoadedRule]) -> dict[str, Any]:
 def _validated(raw: Mapping[str, Any], source: str) -> dict[str, Any]:
     from pydantic import ValidationError
 
+    from auditor.engine.config_errors import explain
     from auditor.engine.config_model import Config
 
     try:
         return Config.model_validate(raw).model_dump()
     except ValidationError as error:
-        lines = [_explain(e, Config) for e in error.errors()]
-        raise AuditError("; ".join(lines), where=source) from error
-
-
-def _explain(error: Any, model: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden":
-        known = _known_keys(model, error["loc"][:-1])
-        near = difflib.get_close_matches(str(error["loc"][-1]), known, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(sorted(known))}"
-        return f"unknown key {place!r}{hint}"
-    message = error["msg"].removeprefix("Value error, ")
-    return f"{place}: {message}"
-
-
-def _known_keys(model: Any, path: Sequence[Any]) -> list[str]:
-    """The keys allowed at a place, from the JSON schema of the model."""
-    schema = model.model_json_schema()
-    node: dict[str, Any] = schema
-    for part in path:
-        node = _resolve(schema, node)
-        if isinstance(part, int):
-            node = node.get("items", {})
-        else:
-            node = node.get("properties", {}).get(part) or node.get("additionalProperties") or {}
-    return list(_resolve(schema, node).get("properties", {}))
-
-
-def _resolve(schema: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" in node:
-        return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[1]])
-    return node
+        raise AuditError("; ".join(explain(error, Config)), where=source) from error
 
 
 def _check_rules(model: Mapping[str, Any], rules: Sequence[LoadedRule], source: str) -> None:
-    """Limits and waivers must name rules and limits that exist."""
+    """Limits and waivers must name rules and limits that exist; what is declared closed must say why."""
     known = {rule.meta.id: rule.meta for rule in rules}
     problems = []
     for rule_id, limits in model["limits"].items():
         if rule_id not in known:
-            problems.append(f"limits.{rule_id}: no such rule")
+            problems.append(f"limits.{rule_id}: {no_such_rule(rule_id, rules)}")
             continue
         problems += [said for name in limits if (said := limit_problem(known[rule_id], name))]
     for i, waiver in enumerate(model["waivers"]):
         if waiver["rule"] not in known:
-            problems.append(f"waivers.{i}.rule: no rule {waiver['rule']!r}")
+            problems.append(f"waivers.{i}.rule: {no_such_rule(waiver['rule'], rules)}")
         elif not known[waiver["rule"]].waivable:
             problems.append(f"waivers.{i}.rule: {waiver['rule']} cannot be waived")
+    problems += [
+        f'scenarios.{name}: workload = "closed" needs its reason (write workload_reason)'
+        for name, one in model["scenarios"].items()
+        if one["workload"] == "closed" and not one["workload_reason"]
+    ]
     if problems:
         raise AuditError("; ".join(problems), where=source)
 
 
-def _policy(values: Mapping[str, Any], origin: Mapping[str, str], source: str) -> Policy:
-    def where(name: str) -> str:
-        return origin.get(name, "")
+def _check_selection(values: Mapping[str, Any], origin: Mapping[str, str], rules: Sequence[LoadedRule]) -> None:
+    """What is selected or ignored must name rules: a misspelt id would leave nothing, or everything, to run."""
+    for name in ("select", "ignore"):
+        for pattern in values.get(name) or ():
+            if not any(matches(rule, [pattern]) for rule in rules):
+                raise no_such_rule(pattern, rules, origin[name])
 
-    warmup = values.get("warmup")
-    ramp_down = values.get("ramp_down")
-    target = values.get("target_rate")
-    said = values.get("declarations") or {}
-    declared = Declared(
-        warmup_s=None if warmup is None else duration_s(warmup, where("warmup")),
-        ramp_down_s=Fraction(0) if ramp_down is None else duration_s(ramp_down, where("ramp_down")),
-        target_rate_per_s=None if target is None else rate_per_s(target, where("target_rate")),
-        workload=values.get("workload") or "",
-        workload_reason=values.get("workload_reason") or "",
-        scenarios={
-            name: ScenarioDeclaration(s["workload"] or "", s["role"] or "", s["reason"] or "")
-            for name, s in (values.get("scenarios") or {}).items()
-        },
-        latency_metric=values.get("latency_metric") or "",
-        instances=values.get("generators"),
-        purpose=values.get("purpose") or "",
-        ramp=values.get("ramp") or "",
-        ramp_reason=values.get("ramp_reason") or "",
-        error_objective_share=values.get("error_objective"),
-        synthetic_data=said.get("synthetic_data"),
-        rate_limiter=said.get("rate_limiter") or "",
-        generator_network=said.get("generator_network") or "",
-        git_commit=said.get("git_commit") or "",
-        k6_version=said.get("k6_version") or "",
-        colocated=said.get("colocated"),
-        signing=bool(values.get("signing")),
-    )
-    if declared.workload == "closed" and not declared.workload_reason:
-        raise AuditError(
-            "a closed workload needs its reason", where=where("workload"), fix="give workload_reason"
-        )
-    if declared.ramp == "measured" and not declared.ramp_reason:
-        raise AuditError("a measured ramp needs its reason", where=where("ramp"), fix="give ramp_reason")
+
+def _reasons_given(values: Mapping[str, Any], origin: Mapping[str, str]) -> None:
+    """A declaration that exempts a run from a rule needs its reason."""
+    for name, value in (("workload", "closed"), ("ramp", "measured")):
+        if values.get(name) == value and not values.get(f"{name}_reason"):
+            raise AuditError(
+                f'{name} = "{value}" needs its reason', where=origin[name], fix=f"write {name}_reason"
+            )
+
+
+_READ_BY_UNIT = {"_per_s": rate_per_s, "_s": duration_s, "_share": lambda value, where: value}
+"""How a key's text is read, by the unit in the name of the field that it fills; the longest first."""
+
+
+def _key_and_reader(one: Field[Any]) -> tuple[str, Callable[[Any, str], Any] | None]:
+    """The key of a declaration in k6-audit.toml, and what reads its text, if it has a unit."""
+    for unit, reader in _READ_BY_UNIT.items():
+        if one.name.endswith(unit):
+            return one.name.removesuffix(unit), reader
+    return one.metadata.get("key") or one.name, None
+
+
+def _declared(values: Mapping[str, Any], origin: Mapping[str, str]) -> Declared:
+    """Every declaration, by its key: one more needs nothing here."""
+    said = {**values, **(values.get("declarations") or {})}
+    given: dict[str, Any] = {}
+    for one in fields(Declared):
+        key, reader = _key_and_reader(one)
+        value = said.get(key)
+        if value is not None:
+            given[one.name] = value if reader is None else reader(value, origin.get(key, ""))
+    given["scenarios"] = {
+        name: ScenarioDeclaration(**{key: value for key, value in one.items() if value is not None})
+        for name, one in (values.get("scenarios") or {}).items()
+    }
+    return Declared(**given)
+
+
+def _policy(values: Mapping[str, Any], origin: Mapping[str, str], source: str) -> Policy:
+    _reasons_given(values, origin)
     waivers = tuple(
         Waiver(
             w["rule"],
@@ -238,7 +228,7 @@ def _policy(values: Mapping[str, Any], origin: Mapping[str, str], source: str) -
         for w in values.get("waivers") or ()
     )
     return Policy(
-        declared=declared,
+        declared=_declared(values, origin),
         limits=values.get("limits") or {},
         waivers=waivers,
         select=tuple(values.get("select") or ()),
@@ -249,57 +239,37 @@ def _policy(values: Mapping[str, Any], origin: Mapping[str, str], source: str) -
     )
 
 
-_UNSET = {
-    "warmup": "not declared",
-    "ramp_down": "0s",
-    "target_rate": "from the plan",
-    "workload": "from what ran",
-    "purpose": "load",
-    "latency_metric": "the protocol's own",
-    "generators": "as found",
-    "fail_on": "invalid",
-    "select": "all rules",
-    "ignore": "none",
-}
+def unset() -> dict[str, str]:
+    """What is said of every setting that is not given."""
+    return {
+        _key_and_reader(one)[0]: one.metadata["unset"]
+        for one in (*fields(Declared), *fields(Policy))
+        if one.metadata.get("unset")
+    }
 
 
 def _settings(values: Mapping[str, Any], origin: Mapping[str, str]) -> tuple[Setting, ...]:
     """Every value with where it came from, defaults included."""
-    found = [Setting(name, text, "default") for name, text in _UNSET.items() if values.get(name) is None]
+    found = [Setting(name, text, "default") for name, text in unset().items() if values.get(name) is None]
     for name, value in values.items():
-        if value is None:
-            continue
-        if name == "limits":
-            found += [
-                Setting(f"limits.{rule}.{limit}", f"{number:g}", origin[name])
-                for rule, limits in value.items()
-                for limit, number in limits.items()
-            ]
-        elif name == "waivers":
-            found += [
-                Setting(
-                    f"waiver of {w['rule']}",
-                    f"{w['reason']} ({w['owner']}, until {w['expires']})",
-                    origin[name],
-                )
-                for w in value
-            ]
-        elif name == "declarations":
-            found += [
-                Setting(f"declarations.{key}", str(v).lower() if isinstance(v, bool) else v, origin[name])
-                for key, v in value.items()
-                if v is not None
-            ]
-        elif name == "signing":
-            continue  # not of the policy: it says what the audit is for
-        elif name == "scenarios":
-            found += [
-                Setting(f"scenarios.{s}.{key}", str(v), origin[name])
-                for s, d in value.items()
-                for key, v in d.items()
-                if v
-            ]
-        else:
-            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            found.append(Setting(name, text, origin[name]))
+        if value is not None and name != "signing":  # which is not of the policy: it says what the audit is for
+            found += [Setting(key, text, origin[name]) for key, text in _flat(name, value)]
     return tuple(sorted(found, key=lambda s: s.name))
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """A setting as lines of name and text; tables have one line a key."""
+    if name == "waivers":
+        for w in value:
+            yield f"waiver of {w['rule']}", f"{w['reason']} ({w['owner']}, until {w['expires']})"
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}", inner)
+    elif isinstance(value, bool):
+        yield name, str(value).lower()
+    elif isinstance(value, list | tuple):
+        yield name, ", ".join(map(str, value))
+    elif isinstance(value, float) and name.startswith("limits."):
+        yield name, f"{value:g}"
+    elif value is not None and value != "":
+        yield name, str(value)

@@ -46,6 +46,8 @@ class Limit:
     default: float
     unit: str
     origin: str
+    drawn_as: str = ""
+    """The line of the report's CPU figure that it is, by its name in the model; empty for none."""
 
 
 class Limits(Mapping[str, float]):

@@ -15,26 +15,33 @@ class ScenarioDeclaration:
     """What the user declares about one scenario."""
 
     workload: str = ""
-    """"closed" if the product really is a closed loop; then ``reason`` says why."""
+    """"closed" if the product really is a closed loop; then ``workload_reason`` says why."""
     role: str = ""
     """"support" for seeding or probes: left out of header and populations."""
-    reason: str = ""
+    workload_reason: str = ""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What only the user can know of a run: the part of the policy that facts depend on."""
+    """What only the user can know of a run: the part of the policy that facts depend on.
 
-    warmup_s: Fraction | None = None
-    ramp_down_s: Fraction = Fraction(0)
-    target_rate_per_s: Fraction | None = None
-    workload: str = ""
+    The policy fills every field from the key of the same name without the unit, and reads its text by that
+    unit: ``warmup_s`` is `warmup = "30s"`, ``target_rate_per_s`` is `target_rate = "300/s"`. A field's metadata
+    say what is shown while it is not given ("unset"), and its key if that is another ("key").
+    """
+
+    warmup_s: Fraction | None = field(default=None, metadata={"unset": "not declared"})
+    ramp_down_s: Fraction = field(default=Fraction(0), metadata={"unset": "0s"})
+    target_rate_per_s: Fraction | None = field(default=None, metadata={"unset": "from the plan"})
+    workload: str = field(default="", metadata={"unset": "from what ran"})
     """"closed" for every scenario of the run, with ``workload_reason``."""
     workload_reason: str = ""
     scenarios: Mapping[str, ScenarioDeclaration] = field(default_factory=dict)
-    latency_metric: str = ""
-    instances: int | None = None
-    purpose: str = ""
+    latency_metric: str = field(default="", metadata={"unset": "the protocol's own"})
+    latency_reason: str = ""
+    """Why a trend of the script's, and not the requests' own, is the latency."""
+    instances: int | None = field(default=None, metadata={"unset": "as found", "key": "generators"})
+    purpose: str = field(default="", metadata={"unset": "load"})
     """"smoke" relaxes durations and sample sizes; "capacity" asks for a window of ten minutes."""
     ramp: str = ""
     """"measured" if the ramp is the test (then the warm-up need not cover it), with ``ramp_reason``."""
@@ -54,10 +61,10 @@ class Declared:
     """Whether this audit is for a sign-off: then the declarations above are required."""
 
     def is_closed(self, scenario: str) -> bool:
-        """Whether the scenario is declared a closed loop, with a reason."""
+        """Whether the scenario is declared a closed loop, with a reason: by itself, else with the whole run."""
         own = self.scenarios.get(scenario)
-        if own is not None and own.workload == "closed" and own.reason:
-            return True
+        if own is not None and own.workload:
+            return own.workload == "closed" and bool(own.workload_reason)
         return self.workload == "closed" and bool(self.workload_reason)
 
     def is_support(self, scenario: str) -> bool:

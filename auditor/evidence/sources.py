@@ -31,6 +31,8 @@ class Ignored:
 
     path: str
     reason: str
+    host_metrics: bool = False
+    """Whether it was recognised as host metrics, and could not be read."""
 
 
 # --- points -------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auditor.evidence import Evidence
+from auditor.facts.missing import Missing
 from auditor.facts.samples import Samples
 from auditor.facts.store import Unknown, provides
 from auditor.samples.columns import GeneratorSamples
@@ -62,6 +63,7 @@ def cardinality(samples: Samples | None, evidence: Evidence) -> Cardinality:
         raise Unknown(
             "no k6 points file was found, and k6's log warns of no number of time series",
             "record the run with `k6 run --out json=k6.json.gz` and keep the file",
+            missing=Missing.POINTS,
         )
     found = {name: _warned(name, number) for name, number in warned.items() if number}
     for name, one in samples.by_generator.items() if samples is not None else ():

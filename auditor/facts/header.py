@@ -158,7 +158,7 @@ def _target(store: FactStore, plan: Plan, declared: Declared, scenario: str | No
     mine = [one for one in plan.keys.values() if not one.support and scenario in (None, one.key.scenario)]
     if mine and all(one.is_closed and one.closed_declared for one in mine):
         own = declared.scenarios.get(mine[0].key.scenario)
-        why = (own.reason if own is not None else "") or declared.workload_reason
+        why = (own.workload_reason if own is not None else "") or declared.workload_reason
         return _Made("n/a", reason=f"none: closed model ({why})", detail={"answer": "none"})
     keys, length = _rate_keys(store, plan, scenario)
     open_keys = _with_schedule(plan, keys)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from auditor.evidence import Evidence, HostSeries
+from auditor.facts.accounting import Accounting
 from auditor.facts.limits import PolicyLimits
 from auditor.facts.missing import Missing
 from auditor.facts.store import Unknown, provides
@@ -21,6 +22,10 @@ CORE_SPAN_S = 10.0
 """Over how long the highest mean of a single core is taken (semantics §7)."""
 HOLE_SHARE = 0.5
 """Samples further apart than this part of their own length are not consecutive: one is missing."""
+CORES_IF_UNSAID = 64
+"""Cores of a host that does not say: more than most have, so that no small use is called too small."""
+MOST_APART = 10.0
+"""Percentage points by which the mean of the cores may differ from that of the machine."""
 MOST_AT_ONCE = 1 << 18
 """Values that are gathered at once to average runs of samples: what bounds the memory it takes."""
 _FIX = (
@@ -57,6 +62,8 @@ class HostUse:
     swap_in_max_per_s: float | None
     unusable: str = ""
     """Why it does not tell of the generator's load, by the limits of GH01; empty if it does."""
+    window_s: float = 0.0
+    """Length of the window."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,9 @@ class GeneratorHosts:
 
 
 @provides
-def generator_load(evidence: Evidence, timeline: Timeline, limits: PolicyLimits) -> GeneratorHosts:
+def generator_load(
+    evidence: Evidence, timeline: Timeline, accounting: Accounting | None, limits: PolicyLimits
+) -> GeneratorHosts:
     """Every generator's host over its window.
 
     Raises:
@@ -77,7 +86,14 @@ def generator_load(evidence: Evidence, timeline: Timeline, limits: PolicyLimits)
     """
     own = any(g.hosts for g in evidence.generators)
     if not own and not evidence.shared_hosts:
-        raise Unknown("no host metrics of the generator were found", _FIX, missing=Missing.HOST_METRICS)
+        unread = "; ".join(f"{one.path}: {one.reason}" for one in evidence.ignored if one.host_metrics)
+        raise Unknown(
+            f"no host metrics of the generator could be read ({unread})"
+            if unread
+            else "no host metrics of the generator were found",
+            _FIX,
+            missing=Missing.HOST_METRICS,
+        )
     hosts: list[HostUse] = []
     uncovered: dict[str, str] = {}
     for generator in evidence.generators:
@@ -85,11 +101,11 @@ def generator_load(evidence: Evidence, timeline: Timeline, limits: PolicyLimits)
         if span is None:
             uncovered[generator.name] = "no window to cover"
             continue
-        mine = generator.hosts
+        mine = joined(generator.hosts)
         if not mine and not own and len(_hosts(evidence.shared_hosts)) == 1:
             continue  # covered below, once for all
         if not mine and len(evidence.generators) == 1:
-            mine = evidence.shared_hosts
+            mine = joined(evidence.shared_hosts)
         found = [load for h in mine if (load := _load(h, span, (generator.name,), False, limits))]
         hosts += found
         if not found:
@@ -98,6 +114,7 @@ def generator_load(evidence: Evidence, timeline: Timeline, limits: PolicyLimits)
             )
     if not own and len(evidence.generators) > 1:
         hosts += _shared(evidence, timeline, uncovered, limits)
+    hosts = [_plausible(load, accounting, limits) for load in hosts]
     for load in hosts:
         if load.unusable:
             for name in load.covers:
@@ -105,16 +122,86 @@ def generator_load(evidence: Evidence, timeline: Timeline, limits: PolicyLimits)
     return GeneratorHosts(tuple(hosts), uncovered)
 
 
+def joined(series: tuple[HostSeries, ...]) -> tuple[HostSeries, ...]:
+    """The series of one host that follow one another in time as one: files are rotated at midnight."""
+    found: list[HostSeries] = []
+    for one in sorted(series, key=lambda s: int(s.stamp_ns[0]) if len(s.stamp_ns) else 0):
+        before = next((i for i, other in enumerate(found) if _goes_on(other, one)), None)
+        if before is None:
+            found.append(one)
+        else:
+            found[before] = _appended(found[before], one)
+    return tuple(found)
+
+
+def _goes_on(first: HostSeries, second: HostSeries) -> bool:
+    """Whether the second is of the same host, and begins where the first has ended."""
+    if first.host != second.host or first.cores != second.cores:
+        return False
+    if not len(first.stamp_ns) or not len(second.stamp_ns):
+        return False
+    begin = int(second.stamp_ns[0] - second.interval_s[0] * NS_PER_S)
+    return bool(begin >= int(first.stamp_ns[-1]) - round(first.interval_s[-1] * NS_PER_S))
+
+
+def _appended(first: HostSeries, second: HostSeries) -> HostSeries:
+    n, m = len(first.stamp_ns), len(second.stamp_ns)
+
+    def both(a: Floats | None, b: Floats | None) -> Floats | None:
+        """One column; NaN where a file has none."""
+        if a is None and b is None:
+            return None
+        shape = (a if a is not None else b).shape[1:]  # type: ignore[union-attr]
+        return np.concatenate(
+            [
+                np.full((n, *shape), np.nan) if a is None else a,
+                np.full((m, *shape), np.nan) if b is None else b,
+            ]
+        )
+
+    return replace(
+        first,
+        path=f"{first.path}, {second.path}",
+        stamp_ns=np.concatenate([first.stamp_ns, second.stamp_ns]),
+        interval_s=np.concatenate([first.interval_s, second.interval_s]),
+        cpu_busy_percent=np.concatenate([first.cpu_busy_percent, second.cpu_busy_percent]),
+        core_busy_percent=both(first.core_busy_percent, second.core_busy_percent),
+        steal_percent=both(first.steal_percent, second.steal_percent),
+        mem_used_percent=both(first.mem_used_percent, second.mem_used_percent),
+        swap_in_pages_per_s=both(first.swap_in_pages_per_s, second.swap_in_pages_per_s),
+        notes=(*first.notes, *second.notes),
+    )
+
+
+def _plausible(load: HostUse, accounting: Accounting | None, limits: PolicyLimits) -> HostUse:
+    """The host, unusable if it cannot have started the iterations of the generators that it covers."""
+    if load.unusable or accounting is None:
+        return load
+    started = sum(one.started for key, one in accounting.window.items() if key.generator in load.covers)
+    if not started:
+        return load
+    cpu_ms = load.mean_percent / 100 * (load.cores or CORES_IF_UNSAID) * load.window_s * 1000 / started
+    if cpu_ms >= limits["GH01.least_cpu_ms"]:
+        return load
+    shares = " (are these shares of 1, not percent?)" if load.max_5s_percent <= 1 else ""
+    return replace(
+        load,
+        unusable=f"{load.path} shows {load.mean_percent:.3g} % CPU, which is {cpu_ms:.2g} ms for each "
+        f"iteration started{shares}: k6 needs {limits['GH01.least_cpu_ms']:g} ms or more, so this is another machine's",
+    )
+
+
 def _shared(
     evidence: Evidence, timeline: Timeline, uncovered: dict[str, str], limits: PolicyLimits
 ) -> list[HostUse]:
     names = tuple(g.name for g in evidence.generators)
     span = _window_ns(timeline, names)
-    if span is None or len(_hosts(evidence.shared_hosts)) != 1:
+    hosts = joined(evidence.shared_hosts)
+    if span is None or len(_hosts(hosts)) != 1:
         for name in names:
             uncovered.setdefault(name, "host metrics of several hosts lie beside the folders: whose is whose?")
         return []
-    found = [load for h in evidence.shared_hosts if (load := _load(h, span, names, True, limits))]
+    found = [load for h in hosts if (load := _load(h, span, names, True, limits))]
     if not found:
         uncovered |= dict.fromkeys(names, "the host metrics lie outside the window")
     return found
@@ -124,13 +211,20 @@ def _hosts(series: tuple[HostSeries, ...]) -> set[str]:
     return {s.host or s.path for s in series}
 
 
-def _unusable(path: str, busy: Floats, coverage: float, step_s: float, limits: PolicyLimits) -> str:
+def _unusable(
+    path: str, busy: Floats, cores_percent: float | None, coverage: float, step_s: float, limits: PolicyLimits
+) -> str:
     if not busy.any():
         return f"{path} shows 0 % CPU throughout: it did not measure a generator at work"
     if step_s > limits["GH01.step"]:
         return f"{path} has a sample only every {step_s:g} s (at most {limits['GH01.step']:g} s)"
     if coverage < limits["GH01.coverage"]:
         return f"{path} covers {coverage:.1%} of the window ({limits['GH01.coverage'] * 100:g} % needed)"
+    if cores_percent is not None and abs(cores_percent - float(busy.mean())) > MOST_APART:
+        return (
+            f"{path}: its cores are {cores_percent:.0f} % busy on average and the machine {busy.mean():.0f} %: "
+            "they are not of one machine"
+        )
     return ""
 
 
@@ -185,7 +279,8 @@ def _load(
         steal_mean_percent=_mean(series.steal_percent, inside),
         mem_used_max_percent=_max(series.mem_used_percent, inside),
         swap_in_max_per_s=_max(series.swap_in_pages_per_s, inside),
-        unusable=_unusable(series.path, busy, coverage, step_s, limits),
+        unusable=_unusable(series.path, busy, _mean_of_cores(series, inside), coverage, step_s, limits),
+        window_s=(end - start) / NS_PER_S,
     )
 
 
@@ -274,6 +369,13 @@ def _cores(
             begin = int(stamps[first] - length_s[first] * NS_PER_S)
             hot.append((core, begin, int(stamps[after - 1])))
     return (worst[1], worst[0], tuple(hot)) if worst[0] >= 0 else (None, None, ())
+
+
+def _mean_of_cores(series: HostSeries, inside: np.ndarray) -> float | None:
+    """Mean over all cores and the window; None if a core is not known throughout."""
+    if series.core_busy_percent is None or not np.isfinite(series.core_busy_percent[inside]).all():
+        return None
+    return float(series.core_busy_percent[inside].mean())
 
 
 def _mean(column: Floats | None, inside: np.ndarray) -> float | None:

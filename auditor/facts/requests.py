@@ -124,14 +124,21 @@ def _latency_metric(samples: Samples, declared: Declared) -> str:
             raise Unknown(
                 f"{declared.latency_metric!r} is no latency of a request", "correct latency_metric", needs="add"
             )
-        if not any(len(g.column(declared.latency_metric)) for g in samples.by_generator.values()):
+        if not _has(samples, declared.latency_metric):
             raise Unknown(
                 f"the latency metric {declared.latency_metric!r} has no sample",
                 "correct latency_metric",
                 needs="add",
             )
+        if _is_custom(declared.latency_metric) and not declared.latency_reason and _has(samples, HTTP):
+            raise Unknown(
+                f"{declared.latency_metric!r} is a trend of the script's, beside HTTP requests: why it is "
+                "their latency is not declared",
+                f'declare it: latency_reason = "…" in k6-audit.toml; or latency_metric = "{HTTP}"',
+                needs="add",
+            )
         return declared.latency_metric
-    present = [m for m in PROTOCOL_DURATIONS if any(len(g.column(m)) for g in samples.by_generator.values())]
+    present = [metric for metric in PROTOCOL_DURATIONS if _has(samples, metric)]
     if len(present) > 1:
         raise Unknown(
             f"several protocols have samples ({', '.join(present)}) and none is named",
@@ -139,6 +146,15 @@ def _latency_metric(samples: Samples, declared: Declared) -> str:
             needs="add",
         )
     return present[0] if present else ""
+
+
+def _has(samples: Samples, metric: str) -> bool:
+    return any(len(g.column(metric)) for g in samples.by_generator.values())
+
+
+def _is_custom(metric: str) -> bool:
+    """Whether a metric is the script's own, not one that k6 writes for a protocol."""
+    return not metric.startswith(("http_req_", "grpc_", "ws_", "browser_"))
 
 
 def requests_of(

@@ -396,10 +396,11 @@ def _read_host(path: Path, label: str, what: Recognised, generator: str, reading
         content = what.document if what.host.content == "document" else streams.text(path)[0]
         found = what.host.read(content, label)
     except UnusableHost as problem:
-        reading.ignored.append(Ignored(label, f"host metrics: {problem}"))
+        reading.ignored.append(Ignored(label, f"host metrics: {problem}", host_metrics=True))
         return []
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-        reading.ignored.append(Ignored(label, f"host metrics that cannot be read ({problem!r})"))
+        reason = f"host metrics that cannot be read ({problem!r})"
+        reading.ignored.append(Ignored(label, reason, host_metrics=True))
         return []
     _used(reading, path, label, what, generator, "; ".join(n for h in found for n in h.notes))
     return [reading.redactor.value(one) for one in found]

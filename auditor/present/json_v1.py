@@ -188,9 +188,9 @@ def _policy(audit: Audit) -> dict[str, Any]:
 
 def _beside(config: str, target: str) -> str:
     """The policy file as seen from the run ("k6-audit.toml", "../k6-audit.toml"), or its name if it lies
-    elsewhere: a result names no folder of the machine that made it."""
-    if not config:
-        return ""
+    elsewhere: a result names no folder of the machine that made it. A URL is none of them."""
+    if not config or "://" in config:
+        return config
     folder = os.path.dirname(os.path.abspath(target)) if os.path.isfile(target) else os.path.abspath(target)
     relative = PurePath(os.path.relpath(os.path.abspath(config), folder))
     above = [part for part in relative.parts[:-1] if part != os.pardir]

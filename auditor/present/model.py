@@ -38,8 +38,6 @@ TABLES: dict[str, Callable[[FactStore], dict[str, Any]]] = {
     "thresholds": table_data.thresholds,
     "stalls": table_data.stalls,
 }
-CPU_LIMITS = {"mean": "GH02.mean", "highest_5s": "GH03.highest_5s"}
-"""The limits that the figure of the generator's CPU draws."""
 
 
 def model(audit: Audit) -> dict[str, Any]:
@@ -91,7 +89,7 @@ def _utc(ns: int | None) -> str | None:
 
 
 def _limits(audit: Audit) -> dict[str, float]:
-    """The CPU limits in force, of the rules that ran."""
+    """The limits in force that a figure draws, of the rules that ran."""
     in_force = audit.facts.get(PolicyLimits)
     ran = owned(result.rule for result in audit.results)
-    return {name: in_force[limit] for name, limit in CPU_LIMITS.items() if limit in ran}
+    return {limit.drawn_as: in_force[name] for name, limit in ran.items() if limit.drawn_as}

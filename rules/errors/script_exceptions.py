@@ -72,6 +72,7 @@ def check(
             yield Unknown(
                 f"{foreign.path} is {foreign.reason}: whether this run's script threw exceptions is not known",
                 f"remove {foreign.path}, and keep the log of this run: `k6 run --log-output=file=log.txt …`",
+                needs="add",
             )
         elif generator.log is None:
             yield from _without_log(generator.name, accounting, declared, requests, limits)
@@ -91,6 +92,7 @@ def _from_log(generator: GeneratorEvidence, accounting: Accounting, limits: Limi
                 f"{', '.join(generator.log.paths)}: {generator.log.unread}; whether the script threw "
                 "exceptions is not known",
                 LOG_FIX,
+                needs="add",
             )
         return
     where = f" on {generator.name}" if generator.name else ""

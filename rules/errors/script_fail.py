@@ -28,6 +28,7 @@ from auditor.api import (
     Findings,
     Limit,
     Limits,
+    Missing,
     Rule,
     Scope,
     Unknown,
@@ -49,14 +50,20 @@ def check(evidence: Evidence, accounting: Accounting, limits: Limits) -> Finding
     for generator in evidence.generators:
         log = generator.log
         if log is None:
-            yield Unknown("no log of this run tells of fail()", "keep it: `k6 run --log-output=file=log.txt …`")
+            yield Unknown(
+                "no log of this run tells of fail()",
+                "keep it: `k6 run --log-output=file=log.txt …`",
+                missing=Missing.LOG,
+            )
             continue
         mine = [account for key, account in accounting.whole.items() if key.generator == generator.name]
         iterations = sum(account.started for account in mine)
         most = iterations * Fraction(str(limits["fail_calls"]))
         if log.fail_calls <= most:
             if log.unread:
-                yield Unknown(f"{', '.join(log.paths)}: {log.unread}", "keep the log as k6 writes it")
+                yield Unknown(
+                    f"{', '.join(log.paths)}: {log.unread}", "keep the log as k6 writes it", needs="add"
+                )
             continue
         text = max(log.fail_texts, key=lambda t: log.fail_texts[t], default="")
         words = f": {log.fail_texts[text]:,} × {text!r}" if text else ""

@@ -58,8 +58,7 @@ RULE = Rule(
     id="EV03",
     slug="what-ran",
     title="What ran differs from what the files say",
-    severity="warning",
-    raises=True,
+    severity="invalid",
     since="0.1",
     limits=(
         Limit("iterations", 1, "iterations", "own: an iteration may end between the two counts"),
@@ -96,6 +95,7 @@ def check(
             yield Unknown(
                 f"{foreign.path} is {foreign.reason}",
                 f"remove {foreign.path}, and keep k6's standard output of this run",
+                needs="add",
             )
         yield from against_banner(generator, plan)
         if samples is not None and accounting is not None:

@@ -10,7 +10,10 @@ How it is computed
     Host stamps are interval ends. Coverage = the part of the window inside the union of (stamp − interval,
     stamp], one interval at each edge forgiven. No metrics, less than 95 % coverage or steps over 10 s leave
     the question open; they show nothing wrong. A file in a generator's folder is that generator's; one at
-    the root covers all of them only if it is one host and no generator has its own.
+    the root covers all of them only if it is one host and no generator has its own. Files of one host that
+    follow one another in time (rotated at midnight) are joined first. Figures must be possible: at least 0.1 ms
+    of CPU for each iteration started (where the number of cores is not stated, taken as 64), and cores whose
+    mean is within 10 points of the machine's.
 
 How to fix it
     Record every generator's host at 1 s while the test runs, and keep the file beside the points:
@@ -33,6 +36,7 @@ RULE = Rule(
         Limit("uncovered", 0, "generators", "own: every generator needs host metrics"),
         Limit("coverage", 0.95, "share of the window", "own: what is not seen is at most one part in twenty"),
         Limit("step", 10, "s between samples", "own: a longer mean hides what happens within it"),
+        Limit("least_cpu_ms", 0.1, "ms of CPU per iteration", "k6 takes 0.3 to 0.95 ms on recorded runs"),
     ),
     references=("semantics §7",),
     about=("generator_cpu",),

@@ -28,7 +28,7 @@ RULE = Rule(
     title="Mean generator CPU is above the planning ceiling",
     severity="warning",
     since="0.1",
-    limits=(Limit("mean", 60, "% CPU", "planning ceiling: leaves headroom for peaks"),),
+    limits=(Limit("mean", 60, "% CPU", "planning ceiling: leaves headroom for peaks", drawn_as="mean"),),
     references=("semantics §7",),
     consequence_of=("GH03",),
     about=("generator_cpu",),

@@ -45,7 +45,7 @@ RULE = Rule(
     severity="invalid",
     since="0.1",
     limits=(
-        Limit("highest_5s", 80, "% CPU", "k6 documentation: keep CPU below 80 %"),
+        Limit("highest_5s", 80, "% CPU", "k6 documentation: keep CPU below 80 %", drawn_as="highest_5s"),
         Limit("p95", 80, "% CPU", "k6 documentation: keep CPU below 80 %"),
     ),
     uses=("GH02.mean",),

@@ -84,6 +84,7 @@ def check(
                 yield Unknown(
                     f"{', '.join(generator.log.paths)}: {generator.log.unread}",
                     "keep it as k6 writes it: `k6 run --log-output=file=log.txt …`",
+                    needs="add",
                 )
             continue
         for scenario, reached in found.items():

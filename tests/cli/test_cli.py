@@ -119,7 +119,7 @@ def test_exit_zero_and_fail_on(healthy: Path, short: Path) -> None:
         (["lint", "{healthy}", "--warmup", "5"], "not a duration"),
         (["lint", "{healthy}", "--target-rate", "fast"], "not a rate"),
         (["lint", "{healthy}", "--config", "nowhere.toml"], "no such config"),
-        (["lint", "{healthy}", "--output", "pdf=x"], "no output"),
+        (["lint", "{healthy}", "--output", "pdf=x"], "not an output"),
         (["lint", "{healthy}", "--rules", "nowhere"], "no such folder of rules"),
         (["rule", "OL0X"], "no rule"),
     ],

@@ -73,14 +73,16 @@ def test_every_command_reads_it_in_place_of_the_points(healthy: Path, tmp_path: 
     assert run("lint", tmp_path / "report.html", "--run", folder).returncode == 0
 
 
-def test_a_points_file_alone_and_an_older_copy_in_the_way(healthy: Path, tmp_path: Path) -> None:
-    """As the other commands do, it writes over what it wrote before."""
+def test_a_points_file_alone_and_an_earlier_copy_in_the_way(healthy: Path, tmp_path: Path) -> None:
     copy = tmp_path / "run.parquet"
-    copy.write_bytes(b"older")
     assert run("convert", healthy / "k6.json.gz", "-o", copy).returncode == 0
     first = copy.read_bytes()
-    assert run("convert", healthy, "-o", copy, "--jobs", "2").returncode == 0
+    assert "run.parquet: is there: a columnar copy (--force replaces it)" in refused(healthy, "-o", copy)
+    assert run("convert", healthy, "-o", copy, "--jobs", "2", "--force").returncode == 0
     assert copy.read_bytes() == first
+    pq.write_table(pa.table({"x": [1]}), copy)
+    assert "is there, and not a columnar copy of k6-audit" in refused(healthy, "-o", copy, "--force")
+    assert pq.read_table(copy)["x"].to_pylist() == [1]
 
 
 def refused(*arguments: object, cwd: Path | None = None) -> str:
@@ -129,7 +131,7 @@ def test_an_input_is_not_written_over(tmp_path: Path) -> None:
     link = tmp_path / "link.parquet"
     link.symlink_to(points)
     for output in (points, link, Path("k6.parquet")):
-        assert "the output is the points file itself" in refused(points, "-o", output, cwd=tmp_path)
+        assert "is an input, which is never replaced" in refused(points, "-o", output, "--force", cwd=tmp_path)
     assert points.read_bytes() == before
 
 
@@ -139,9 +141,10 @@ def test_an_input_is_not_written_over(tmp_path: Path) -> None:
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
     built = Run([Scenario(duration_s=60)]).write(tmp_path / "run")
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "run.parquet").write_bytes(b"older")
+    convert(str(built), tmp_path / "out" / "run.parquet")
+    older = (tmp_path / "out" / "run.parquet").read_bytes()
     done = subprocess.run(
-        [str(COMMAND), "convert", str(built), "-o", str(tmp_path / "out" / "run.parquet")],
+        [str(COMMAND), "convert", str(built), "--force", "-o", str(tmp_path / "out" / "run.parquet")],
         capture_output=True,
         text=True,
         timeout=120,
@@ -150,7 +153,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr == f"k6-audit: {tmp_path / 'out' / 'run.parquet'}: cannot be written: File too large\n"
-    assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == {"run.parquet": b"older"}
+    assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == {"run.parquet": older}
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

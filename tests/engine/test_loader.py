@@ -72,5 +72,5 @@ def test_two_of_a_file_with_one_id_are_refused(tmp_path: Path) -> None:
     (written(tmp_path, '{"what": what}') / "several.py").write_text(
         (tmp_path / "several.py").read_text().replace("ZZ02", "ZZ01")
     )
-    with pytest.raises(AuditError, match="ZZ01 stands twice"):
+    with pytest.raises(AuditError, match="ZZ01 is defined twice"):
         load_rules([tmp_path])

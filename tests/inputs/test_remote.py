@@ -138,7 +138,7 @@ def result(*arguments: object, target: str) -> dict[str, Any]:
 @functools.cache
 def on_disk(*names: str) -> dict[str, Any]:
     folders = [SAMPLES / name for name in names]
-    return result(*folders, target=", ".join(map(str, folders)))
+    return result(*folders, target=", ".join(folder.name for folder in folders))
 
 
 def one_line(done: subprocess.CompletedProcess[str], *says: str) -> None:
@@ -169,7 +169,7 @@ def test_a_pattern_names_the_generators_of_one_run(bucket: Any) -> None:
         == expected
     )
     local = [SAMPLES / one for one in GENERATORS]
-    assert result(SAMPLES / "distributed_3" / "gen-*", target=", ".join(map(str, local))) == expected
+    assert result(SAMPLES / "distributed_3" / "gen-*", target=", ".join(one.name for one in local)) == expected
     with_host = result(
         "s3://runs/distributed_3/gen-*",
         "--host",
@@ -211,10 +211,10 @@ def test_a_cluster_reads_a_run_in_a_bucket_and_judges_it_as_one_machine_does(
                 check=False,
             )
             assert done.stderr == ""
-            assert done.stdout.replace(target, str(plain), 1) == here
+            assert done.stdout.replace(target, "plain", 1) == here
         on_three = run("lint", "s3://runs/distributed_3", *how)
         expected = run("lint", SAMPLES / "distributed_3", *how[:4]).stdout
-        assert on_three.stdout.replace("s3://runs", str(SAMPLES), 1) == expected
+        assert on_three.stdout.replace("s3://runs/", "", 1) == expected
 
 
 def test_a_report_and_a_signoff_of_a_run_in_a_bucket(bucket: Any, tmp_path: Path) -> None:

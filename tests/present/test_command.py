@@ -44,16 +44,16 @@ def test_from_an_earlier_report_without_the_run(short: Path, tmp_path: Path) -> 
     assert done.returncode == 1
     assert first.read_bytes() == second.read_bytes()
     assert json.loads(result.read_text())["verdict"] == "INVALID"
-    assert run("report", "--from", first, "-o", second, "--exit-zero").returncode == 0
+    assert run("report", "--from", first, "-o", second, "--exit-zero", "--force").returncode == 0
 
 
 def test_exits_as_lint_does(healthy: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.html"
     assert run("report", healthy, "--warmup", "5s", "-o", out).returncode == 0
-    assert run("report", healthy, "-o", out).returncode == 3
+    assert run("report", healthy, "-o", out, "--force").returncode == 3
     config = tmp_path / "policy.toml"
     config.write_text('warmup = "5s"\nfail_on = "warning"\n')
-    assert run("report", healthy, "--config", config, "-o", out).returncode == 1
+    assert run("report", healthy, "--config", config, "-o", out, "--force").returncode == 1
     assert run("report", "--from", out, "-o", tmp_path / "again.html").returncode == 1
 
 

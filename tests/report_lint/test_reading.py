@@ -151,7 +151,7 @@ def test_every_document_is_expected() -> None:
 def test_what_is_found_and_what_is_missing(name: str) -> None:
     found, missing = EXPECTED[name]
     path = DOCUMENTS / name
-    assert is_report(path)
+    assert is_report(path) == (name != "console.txt")  # k6's own rows are evidence of a run
     result = lint(path)
     said = {k: f.value if f.answer == "value" else f.answer for k, f in result.report.fields.items()}
     assert said == pytest.approx(found)

@@ -39,6 +39,12 @@ def beside(metric: str, failed: int, well: str, bad: str) -> World:
     return world(extra_lines=lines, policy={"latency_metric": "http_req_duration"})
 
 
+def waits(**policy: str) -> World:
+    """A trend of the script's own is named as the latency, beside 1,000 HTTP requests."""
+    lines = [point("wait_for_token", 0.05 + i / 100, 20.0, scenario="api", group="") for i in range(1000)]
+    return world(extra_lines=lines, policy={"latency_metric": "wait_for_token", **policy})
+
+
 def checked(made: int, refused: int, **run: Any) -> World:
     """So many checks in 10 s, of which the first ones refused the answer."""
     lines = [
@@ -132,6 +138,8 @@ CASES = [
     Case("ER03", "11 of 1,000 handshakes without an answer", "fail:invalid", beside("ws_connecting", 11, "101", ""), ("ws_connecting",), "(none)"),
     Case("ER03", "no handshake failed", "pass", beside("ws_connecting", 0, "101", "503")),
     Case("ER03", "11 of 1,000 browser requests without an answer", "fail:invalid", beside("browser_http_req_duration", 11, "200", "0"), ("browser_http_req_duration",)),
+    Case("HD07", "a trend of the script's beside HTTP, no reason", "unknown", waits(), says="latency"),
+    Case("HD07", "a trend of the script's beside HTTP, with its reason", "pass", waits(latency_reason="the answer comes later")),
     Case("ER12", "none made", "not-applicable", HEALTHY),
     Case("ER12", "1 of 100 refused", "pass", checked(100, 1)),
     Case("ER12", "2 of 100 refused", "fail:warning", checked(100, 2), ("is json",), "2 times of 100"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +17,12 @@ from tests.rules.cases import (
     Case,
     Change,
     World,
+    both,
     edit,
     half,
     less,
     lost,
+    remove,
     several,
     slots,
     table,
@@ -41,6 +44,29 @@ def rows(keep: Callable[[int], bool], interval_s: int = 1) -> Change:
         return "\n".join([head, *(row for i, row in enumerate(body) if keep(i - 2))]) + "\n"
 
     return edit("host.csv", change)
+
+
+def rotated(folder: Path) -> None:
+    """host.csv goes on in another file from its sixth row on."""
+    head, *body = (folder / "host.csv").read_text().splitlines()
+    (folder / "host.csv").write_text("\n".join([head, *body[:6], ""]))
+    (folder / "host2.csv").write_text("\n".join([head, *body[6:], ""]))
+
+
+def with_column(name: str, value: str) -> Change:
+    def change(text: str) -> str:
+        head, *body = text.splitlines()
+        return "\n".join([f"{head},{name}", *(f"{row},{value}" for row in body), ""])
+
+    return edit("host.csv", change)
+
+
+def two_hosts(folder: Path) -> None:
+    """Rows of two machines in one file: one at 20 %, one at 95 %; their average is harmless."""
+    head, *body = (folder / "host.csv").read_text().splitlines()
+    mine = [f"{row},a" for row in body]
+    other = [f"{row.split(',')[0]},95,{','.join([*row.split(',')[2:], 'b'])}" for row in body]
+    (folder / "host.csv").write_text("\n".join([f"{head},host", *mine, *other, ""]))
 
 
 def covered(missing: int) -> World:
@@ -97,6 +123,20 @@ CASES = [
     Case("GH01", "a sample every 10 s", "pass", step(10)),
     Case("GH01", "a sample every 11 s", "unknown", step(11), says="11 s"),
     Case("GH01", "of another day", "unknown", world(IDLE, change=edit("host.csv", lambda t: t.replace("2026-11", "2026-10")))),
+    # 1,000 starts in 10 s on 64 cores, as none are stated: 0.015 % is 0.096 ms each, 0.016 % is 0.1024 ms.
+    Case("GH01", "0.096 ms of CPU an iteration", "unknown", cpu(lambda s: 0.015), says="another machine"),
+    Case("GH01", "0.1024 ms of CPU an iteration", "pass", cpu(lambda s: 0.016)),
+    Case("GH01", "rotated in the middle", "pass", world(IDLE, change=rotated)),
+    Case("GH01", "rotated, and a part is lost", "unknown", world(IDLE, change=both(rotated, remove("host.csv")))),
+    Case("GH01", "cores of another machine", "unknown", world(IDLE, change=with_column("cpu0_busy_percent", "90")), says="not of one machine"),
+    Case("GH01", "cores of this machine", "pass", world(IDLE, change=with_column("cpu0_busy_percent", "25"))),
+    Case("GH01", "a file that cannot be read is named", "unknown", world(IDLE, change=edit("host.csv", lambda t: t.replace("Z,", ",")), ), says="host.csv"),
+    Case("GH05", "no figure", "not-applicable", HEALTHY),
+    Case("GH05", "5 %", "pass", world(IDLE, change=with_column("cpu_steal_percent", "5"))),
+    Case("GH05", "5.1 %", "fail:warning", world(IDLE, change=with_column("cpu_steal_percent", "5.1")), ("",), "5.1 %"),
+    Case("GH05", "20 %", "fail:warning", world(IDLE, change=with_column("cpu_steal_percent", "20"))),
+    Case("GH05", "20.1 %", "fail:invalid", world(IDLE, change=with_column("cpu_steal_percent", "20.1")), ("",), "hypervisor"),
+    Case("GH03", "one of two hosts in a file is saturated", "fail:invalid", world(IDLE, change=two_hosts)),
     Case("GH01", "two generators", "pass", PAIR),
     Case("GH01", "one of two generators without", "unknown", several(half(), half(1, host=False)), says="gen-2"),
     Case("GH01", "no points", "unknown", NO_POINTS),

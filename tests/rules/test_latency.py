@@ -47,7 +47,7 @@ SMOKE = {"purpose": "smoke"}
 NEGATIVE = beside(-3.0)
 LONG = beside(12_000.0)
 """From the first start to the last stamp are 10.04 s, and one second is forgiven."""
-SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "reason": ""}}}
+SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "workload_reason": ""}}}
 
 CASES = [
     Case("LS01", "10,000", "pass", requests(1000, 10)),

@@ -18,7 +18,7 @@ import pytest
 from auditor.engine.audit import SelfCheck
 from auditor.engine.limits import owned
 from auditor.engine.rule import RuleResult
-from auditor.evidence import ReportedField, ReportEvidence
+from auditor.evidence import Evidence, GeneratorEvidence, ReportedField, ReportEvidence
 from auditor.facts.cardinality import Cardinality, SeriesCount
 from auditor.facts.checks import CheckCount, Checks
 from auditor.facts.count_sources import CountSources
@@ -97,6 +97,9 @@ def by_hand(*facts: object, **options: Any) -> Facts:
 FILE: Any = SimpleNamespace(path="k6.json")
 SAMPLES = Samples({"": FILE})
 COUNTED: Any = SimpleNamespace(files=("k6.json",))
+
+
+NO_FILES = Evidence("run", (GeneratorEvidence(""),))
 
 
 def host(**figures: Any) -> GeneratorHosts:
@@ -226,9 +229,9 @@ TEN_LOST = short(0, 5, 5, 0, 0, 0)
 """10 of 1,200: 0.83 %. Two windows of six delivered 97.5 %: one may."""
 
 MOVES = [
-    Move("CA01.series", by_hand(series(100_000), SAMPLES), "pass", (100_001, "pass"), (99_999, "fail:warning")),
-    Move("CA02.names", by_hand(series(names=500), SAMPLES), "pass", (501, "pass"), (499, "fail:warning")),
-    Move("CA02.with_id", by_hand(series(names=10, with_id=5), SAMPLES), "pass", (0.6, "pass"), (0.4, "fail:warning")),
+    Move("CA01.series", by_hand(series(100_000), SAMPLES, NO_FILES), "pass", (100_001, "pass"), (99_999, "fail:warning")),
+    Move("CA02.names", by_hand(series(names=500), SAMPLES, NO_FILES), "pass", (501, "pass"), (499, "fail:warning")),
+    Move("CA02.with_id", by_hand(series(names=10, with_id=5), SAMPLES, NO_FILES), "pass", (0.6, "pass"), (0.4, "fail:warning")),
     Move("CO02.shortest", STALL_KEPT, "fail:warning", (1.02, "pass"), (0.5, "fail:warning")),
     # 102 × 10 ms and 51 × 20 ms are 1.02 s.
     Move("CO02.median_gaps", STALL_KEPT, "fail:warning", (102, "pass"), (5, "fail:warning")),
@@ -254,8 +257,9 @@ MOVES = [
     Move("ER04.zero_ms", by_hand(failures(zero_ms=1), instead={CountSources: COUNTED}), "fail:warning", (1, "pass")),
     Move("ER06.share", errors.code("1210", 1), "pass", (0.002, "pass"), (0.0005, "fail:invalid")),
     Move("ER07.difference", summaries.with_summary(checks={"passes": 250, "fails": 750, "value": 0.251}), "pass", (0.002, "pass"), (0.0005, "fail:invalid")),
-    Move("ER12.share", by_hand(Checks({"ok": CheckCount(98, 2)}), COUNTED, Thresholds((), False)), "fail:warning", (0.03, "pass"), (0.005, "fail:warning")),
-    Move("ER12.many", by_hand(Checks({"ok": CheckCount(80, 20)}), COUNTED, Thresholds((), False)), "fail:warning says it refused", (0.3, "fail:warning"), (0.05, "fail:warning says it refused")),
+    Move("ER15.fail_calls", errors.failed_by_script(2), "fail:warning", (0.003, "pass"), (0.0005, "fail:warning")),
+    Move("ER12.share", by_hand(Checks({"ok": CheckCount(98, 2)}), Thresholds((), False), instead={CountSources: COUNTED}), "fail:warning", (0.03, "pass"), (0.005, "fail:warning")),
+    Move("ER12.many", by_hand(Checks({"ok": CheckCount(80, 20)}), Thresholds((), False), instead={CountSources: COUNTED}), "fail:warning says it refused", (0.3, "fail:warning"), (0.05, "fail:warning says it refused")),
     Move("ER11.exceptions", errors.thrown(2), "fail:invalid", (0.002, "pass"), (0.0005, "fail:invalid")),
     Move("ER11.whole_number", errors.further(2), "unknown", (0.003, "pass"), (0.0005, "unknown")),
     Move("EV01.missing", evidence.ended(7.5), "fail:invalid", (2.6, "pass"), (1, "fail:invalid")),
@@ -280,6 +284,9 @@ MOVES = [
     Move("GH01.uncovered", by_hand(GeneratorHosts((), {"": "no metrics"})), "unknown", (1, "pass")),
     # 18 of 20 s have a sample.
     Move("GH01.coverage", generator.covered(2), "unknown", (0.99, "unknown"), (0.89, "pass")),
+    Move("GH01.least_cpu_ms", generator.cpu(lambda s: 0.016), "pass", (0.11, "unknown"), (0.05, "pass")),
+    Move("GH05.much", by_hand(host(steal_mean_percent=10.0)), "fail:warning", (11, "pass"), (4, "fail:warning")),
+    Move("GH05.most", by_hand(host(steal_mean_percent=10.0)), "fail:warning", (30, "fail:warning"), (9, "fail:invalid")),
     Move("GH01.step", generator.step(11), "unknown", (11, "pass"), (5, "unknown")),
     Move("GH02.mean", by_hand(host(mean_percent=60.0)), "pass", (61, "pass"), (59, "fail:warning")),
     Move("GH03.highest_5s", by_hand(host(max_5s_percent=80.0)), "pass", (81, "pass"), (79, "fail:invalid")),
@@ -344,7 +351,7 @@ MOVES = [
     Move("WM05.scenarios", world(closed(), policy={"target_rate": "50"}), "fail:invalid", (1, "pass")),
     # --- rules that use another rule's limit
     *(
-        Move(limit, by_hand(series(100_001), SAMPLES, host(**{figure: at})), "fail:warning", (at + 1, "fail:warning"), (at - 1, "fail:invalid"), "CA01")
+        Move(limit, by_hand(series(100_001), SAMPLES, host(**{figure: at}), NO_FILES), "fail:warning", (at + 1, "fail:warning"), (at - 1, "fail:invalid"), "CA01")
         for limit, figure, at in (
             ("GH02.mean", "mean_percent", 60.0),
             ("GH03.highest_5s", "max_5s_percent", 80.0),
@@ -352,9 +359,9 @@ MOVES = [
             ("GH06.used", "mem_used_max_percent", 90.0),
         )
     ),
-    Move("GH06.swap_in", by_hand(series(100_001), SAMPLES, host(swap_in_max_per_s=5.0)), "fail:invalid", (5, "fail:warning"), rule="CA01"),
-    Move("CA01.series", by_hand(series(100_000), SAMPLES), "pass", (100_001, "pass"), (99_999, "fail:info"), "CA03"),
-    Move("CA02.names", by_hand(series(names=500), SAMPLES), "pass", (501, "pass"), (499, "fail:info"), "CA03"),
+    Move("GH06.swap_in", by_hand(series(100_001), SAMPLES, host(swap_in_max_per_s=5.0), NO_FILES), "fail:invalid", (5, "fail:warning"), rule="CA01"),
+    Move("CA01.series", by_hand(series(100_000), SAMPLES, NO_FILES), "pass", (100_001, "pass"), (99_999, "fail:info"), "CA03"),
+    Move("CA02.names", by_hand(series(names=500), SAMPLES, NO_FILES), "pass", (501, "pass"), (499, "fail:info"), "CA03"),
     # The successful ones' p99 is 100 ms; 1 % of it is 1 ms, and the report's is 0.9 ms off.
     Move("HD13.relative", by_hand(report(100.9, told(150.0, of_successful=100.0), failed=3)), "fail:invalid", (0.02, "fail:invalid"), (0.005, "pass"), "ER01"),
     # 90 % ÷ 60 % × 2 cores are 3; of 45 % they are 4.

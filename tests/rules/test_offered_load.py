@@ -118,7 +118,7 @@ CASES = [
     Case("OL01", "one scenario short, the sum is not", "fail:invalid", two(21, 0), ("a",)),
     Case("OL01", "20 of 1,000 and 40 of 2,000 missing", "pass", two(20, 40)),
     Case("OL01", "both and the sum short", "fail:invalid", two(21, 41), ("a", "b", "")),
-    Case("OL01", "the short one only seeds", "pass", two(21, 0, {"scenarios": {"a": {"workload": "", "role": "support", "reason": ""}}})),
+    Case("OL01", "the short one only seeds", "pass", two(21, 0, {"scenarios": {"a": {"workload": "", "role": "support", "workload_reason": ""}}})),
     # 1,000 a generator: 21 missing are 2.1 % of one and 1.05 % of both.
     Case("OL01", "one generator short", "fail:invalid", several(half(), half(1, less(slots(100, 10), 21))), ("api on gen-2",)),
     Case("OL01", "20 of one generator missing", "pass", several(half(), half(1, less(slots(100, 10), 20)))),
@@ -177,7 +177,7 @@ CASES = [
     Case("OL08", "iterations without requests", "fail:invalid", NO_REQUESTS, ("",), "1,000 iterations"),
     Case("OL08", "nothing completed", "fail:invalid", world(Scenario(duration_s=10, starts_s=[], interrupted_s=[10.0] * 1000)), ("",), "nothing completed"),
     Case("OL08", "one scenario without requests", "fail:invalid", world(Scenario("a", duration_s=10), Scenario("b", duration_s=10, requests=0)), ("b",)),
-    Case("OL08", "one that only seeds", "pass", world(Scenario("a", duration_s=10), Scenario("b", duration_s=10, requests=0), policy={"scenarios": {"b": {"workload": "", "role": "support", "reason": ""}}})),
+    Case("OL08", "one that only seeds", "pass", world(Scenario("a", duration_s=10), Scenario("b", duration_s=10, requests=0), policy={"scenarios": {"b": {"workload": "", "role": "support", "workload_reason": ""}}})),
     Case("OL08", "requests of setup() alone", "fail:invalid", world(Scenario(duration_s=10, requests=0), setup_ms=30.0)),
     Case("OL08", "another protocol", "unknown", world(Scenario(duration_s=10, requests=0), extra_lines=KAFKA)),
     Case("OL08", "another protocol, named", "pass", world(Scenario(duration_s=10, requests=0), extra_lines=KAFKA, policy={"latency_metric": "kafka_writer_write_seconds"})),

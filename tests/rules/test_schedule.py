@@ -83,7 +83,7 @@ EARLY_DROP: dict[str, Any] = {
     "starts_s": [s for s in slots(100, 10) if s != 1.0],
     "drops_s": [1.0],
 }
-SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "reason": ""}}}
+SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "workload_reason": ""}}}
 TWO_STRICT = [half(i, thresholds={"dropped_iterations": ["count<2"]}) for i in (0, 1)]
 TWO_STRICTEST = [half(i, thresholds={"dropped_iterations": ["count<1"]}) for i in (0, 1)]
 

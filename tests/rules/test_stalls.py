@@ -78,10 +78,10 @@ def cut(interrupted: int, failed: int = 0) -> World:
     )
 
 
-SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "reason": ""}}}
+SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "workload_reason": ""}}}
 HANGING = Scenario("seed", duration_s=10, starts_s=slots(100, 10)[:900], interrupted_s=[40.0] * 100)
 OPEN_HANGING = Scenario("a", duration_s=10, starts_s=slots(100, 10)[:950], interrupted_s=[40.0] * 50)
-TILL = {"scenarios": {"till": {"workload": "closed", "role": "", "reason": "one clerk"}}}
+TILL = {"scenarios": {"till": {"workload": "closed", "role": "", "workload_reason": "one clerk"}}}
 TILL_HANGING = closed(name="till", starts_s=slots(50, 10)[:450], interrupted_s=[40.0] * 50)
 
 CASES = [

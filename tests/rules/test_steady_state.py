@@ -26,7 +26,7 @@ from tests.rules.cases import (
 
 RAMP: dict[str, Any] = {"executor": "ramping-arrival-rate", "stages": [(5, 100), (5, 100)], "requests": 0}
 MEASURED = {"ramp": "measured", "ramp_reason": "a search for the breaking point"}
-SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "reason": ""}}}
+SEED = {"scenarios": {"seed": {"workload": "", "role": "support", "workload_reason": ""}}}
 
 
 def ramp(warmup: str | None, **options: Any) -> World:

@@ -22,7 +22,7 @@ from tests.rules.cases import (
 )
 from tests.rules.test_distributed import WHOLE
 
-TILL = {"scenarios": {"till": {"workload": "closed", "role": "", "reason": "one clerk"}}}
+TILL = {"scenarios": {"till": {"workload": "closed", "role": "", "workload_reason": "one clerk"}}}
 HANGING = Scenario("a", duration_s=10, starts_s=less(slots(100, 10), 50), interrupted_s=[10.4] * 50)
 """5 % of its iterations never answered and were cut off."""
 CUT_OFF = Scenario(duration_s=30, starts_s=less(slots(100, 30), 45), interrupted_s=[30.4] * 45)

@@ -227,7 +227,7 @@ def test_a_waiver_is_named_and_runs_out(place: Path, monkeypatch: pytest.MonkeyP
     tomorrow = datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=1)
     with_waiver(place, tomorrow.isoformat())
     out = place / "signoff.json"
-    code, said = call("signoff", place / "run", "--by", "Ann", "-o", out)
+    code, said = call("signoff", place / "run", "--by", "Ann", "-o", out, "--force")
     assert code == 0, said
     assert "1 waived" in said
     predicate = statement(place)["predicate"]
@@ -254,7 +254,7 @@ def test_a_waiver_that_was_changed_or_taken_out(place: Path) -> None:
     far = (datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=90)).isoformat()
     with_waiver(place, far)
     out = place / "signoff.json"
-    assert call("signoff", place / "run", "--by", "Ann", "-o", out)[0] == 0
+    assert call("signoff", place / "run", "--by", "Ann", "-o", out, "--force")[0] == 0
     config = place / "run" / "k6-audit.toml"
     text = config.read_text()
     for changed in (

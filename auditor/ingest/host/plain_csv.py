@@ -6,14 +6,18 @@ interval that the row describes. A percentage is of all cores; cpuN_busy_percent
 
 from __future__ import annotations
 
+import csv
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 
 from auditor.evidence import HostSeries
 from auditor.ingest.host.format import HostFormat, UnusableHost
 
+HOST_COLUMNS = ("host", "hostname", "instance", "node")
+"""A column that names the machine of each row."""
 REQUIRED = ("timestamp", "cpu_busy_percent")
 _CORE = re.compile(r"cpu(\d+)_busy_percent$")
 MOST_PERCENT = 100.5
@@ -30,6 +34,22 @@ _EPOCH_NS = ((1e17, 1), (1e14, 1_000), (1e11, 1_000_000), (0.0, 1_000_000_000))
 def looks_like_host_csv(text: str) -> bool:
     header = text.lstrip("\ufeff").split("\n", 1)[0].strip().replace(" ", "").split(",")
     return all(name in header for name in REQUIRED)
+
+
+def read_host_csvs(text: str, path: str) -> list[HostSeries]:
+    """The hosts of a table: one, or as many as a column names (host, hostname, instance, node)."""
+    head, _, body = text.lstrip("\ufeff").partition("\n")
+    names = [name.strip().lower() for name in head.split(",")]
+    at = next((names.index(name) for name in HOST_COLUMNS if name in names), None)
+    if at is None:
+        return [read_host_csv(text, path)]
+    rows: dict[str, list[str]] = {}
+    for line, cells in zip(body.splitlines(), csv.reader(body.splitlines()), strict=False):
+        if len(cells) > at:
+            rows.setdefault(cells[at].strip(), []).append(line)
+    return [
+        replace(read_host_csv("\n".join([head, *mine, ""]), path), host=host) for host, mine in rows.items()
+    ]
 
 
 def read_host_csv(text: str, path: str) -> HostSeries:
@@ -163,5 +183,5 @@ FORMAT = HostFormat(
     label="plain host CSV",
     content="text",
     looks_like=looks_like_host_csv,
-    read=lambda text, label: [read_host_csv(text, label)],
+    read=lambda text, label: read_host_csvs(text, label),
 )
