@@ -113,7 +113,7 @@ def inputs_now(signed: Mapping[str, str], now: Mapping[str, str], kind: str = "i
 
 
 def other_semantics(statement: Mapping[str, Any]) -> Difference | None:
-    """A statement made under other definitions: its figures are not those computed here, and nothing is compared."""
+    """A statement made under other definitions: its figures are not those computed here."""
     made = statement["predicate"].get("semanticsVersion")
     if type(made) is not int or made == SEMANTICS_VERSION:
         return None
