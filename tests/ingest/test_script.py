@@ -454,4 +454,6 @@ def test_options_from_the_environment_are_asked_for_by_name(tmp_path: Path) -> N
     )
     done = run("lint", folder, "--warmup", "0s")
     assert done.returncode == 3
-    assert "k6 inspect --execution-requirements -e RATE=… load.js > inspect.json" in " ".join(done.stdout.split())
+    assert "k6 inspect --execution-requirements -e RATE=… load.js > inspect.json" in " ".join(
+        done.stdout.split()
+    )

@@ -497,7 +497,10 @@ def test_other_rules_are_called_so(edit: Callable[[dict[str, Any]], None], place
     ("version", "said"),
     [
         (1, "made under semantics 1; this version computes semantics 2: sign off again"),
-        (3, "made under semantics 3; this version computes semantics 2: verify it with the version that made it"),
+        (
+            3,
+            "made under semantics 3; this version computes semantics 2: verify it with the version that made it",
+        ),
     ],
 )
 def test_a_statement_of_other_semantics_is_refused_with_that_reason(
