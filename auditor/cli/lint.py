@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auditor.cli import lint_report, options, progress
+from auditor.cli import lint_each, lint_report, options, progress
 from auditor.cli.formats import RENDERERS
 from auditor.cli.request import AuditRequest, run_audit
 from auditor.errors import AuditError
@@ -76,6 +76,10 @@ def lint(
         list[str] | None,
         typer.Option(help="FORMAT=PATH: write to a file as well. Repeatable.", callback=options.on_disk),
     ] = None,
+    each: Annotated[
+        bool,
+        typer.Option("--each", help="Each target is a run of its own: one table, and the worst exit code."),
+    ] = False,
     exit_zero: options.ExitZero = False,
     color: Annotated[Color, typer.Option(help="Colours on standard output.")] = Color.auto,
     verbose: options.Verbose = False,
@@ -99,6 +103,15 @@ def lint(
         at_work = progress.workers(jobs, scheduler, memory)
         return run_audit(AuditRequest(targets, hosts, rules or [], config, no_config, overrides, at_work))
 
+    if each:
+        if run:
+            raise AuditError(
+                "--run and --each exclude each other", fix="lint one report with its run at a time"
+            )
+        files = parse_outputs(output or [], lint_each.FORMATS)
+        rows = lint_each.audit_each(targets, lambda one: audit_these([one], overrides))
+        lint_each.write(rows, format.value, files)
+        raise typer.Exit(0 if exit_zero else lint_each.worst(rows))
     if lint_report.is_report_target(targets):
         files = parse_outputs(output or [], lint_report.FORMATS)
         lint_report.write(
