@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from rich.console import Console
-
     from auditor.engine.audit import Audit
 
 FORMATS = ("text", "json")

@@ -89,7 +89,7 @@ class GeneratorSamples:
 
     @cached_property
     def at_work_ns(self) -> tuple[int, int] | None:
-        """From the start of the first iteration to the last sample of an iteration or a request; None without any.
+        """From the start of the first iteration to the last sample of an iteration or request; None without any.
 
         A process that k6-operator holds back counts `vus` all the while: that is not running.
         """

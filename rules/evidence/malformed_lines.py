@@ -104,8 +104,8 @@ def several_processes(name: str, own: GeneratorSamples) -> Iterator[Finding]:
     """What shows that more than one k6 process wrote into the file."""
     if own.read.overwritten:
         yield Finding(
-            message=f"{own.path} has NUL bytes in it, which k6 never writes: two processes wrote into one file, or "
-            "a part of it was lost",
+            message=f"{own.path} has NUL bytes in it, which k6 never writes: two processes wrote into one "
+            "file, or a part of it was lost",
             fix=WHOLE,
             observed=count(1, "files with NUL bytes"),
             limit=count(0, "files with NUL bytes"),
@@ -120,7 +120,7 @@ def several_processes(name: str, own: GeneratorSamples) -> Iterator[Finding]:
         message = f"{own.path} holds the samples of several k6 processes: {', '.join(told)}"
     elif ticks > MOST_TICKS_PER_S * seconds + 2:
         message = (
-            f"{own.path} has {ticks:,} samples of vus in {seconds:,.0f} s, and a k6 process writes one a second: "
+            f"{own.path} has {ticks:,} samples of vus in {seconds:,.0f} s, and k6 writes one a second: "
             "several processes wrote into it"
         )
     else:

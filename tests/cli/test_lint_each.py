@@ -34,7 +34,7 @@ def test_one_table_of_all_runs_in_their_order_and_the_worst_exit_code(runs: Path
     assert [row.split()[0] for row in rows] == ["healthy", "short", "hostless", "empty"]
     assert "VALID" in rows[0]
     assert "INVALID" in rows[1]
-    assert " 1  OL01 " in rows[1]
+    assert " 1     SD03 " in rows[1]
     assert "NOT PROVEN" in rows[2]
     assert "not known: " in rows[2]
     assert "could not run" in rows[3]
@@ -50,7 +50,7 @@ def test_as_json(runs: Path) -> None:
         ("hostless", "NOT PROVEN", 3),
         ("short", "INVALID", 1),
     ]
-    assert said["runs"][2]["rule"] == "OL01"
+    assert said["runs"][2]["rule"] == "SD03"
     assert said["exit_code"] == 1
 
 
