@@ -23,10 +23,6 @@ EXPECTED: dict[str, dict[str, Any]] = json.loads(TABLE.read_text()) if TABLE.is_
 
 NOT_YET = {  # case -> what is missing
     "browser_summary": "says why a trend of a summary cannot be the latency metric in other words",
-    "two_pods_in_one_file": "two processes in one file are not told apart",
-    "operator_paused_pods": "`vus` of the paused phase counts as running",
-    "levels_in_folders": "runs one after the other are taken for generators",
-    "two_summaries": "two summaries in one folder are not refused",
     "summary_alone": "length and drops of a summary alone",
     "shared_iterations_console": "length of a run kept as totals",
     "interrupted_not_sent": "interrupted iterations are counted among the requests",
@@ -36,7 +32,6 @@ NOT_YET = {  # case -> what is missing
     "setup_timed_out": "a setup time-out is not evidence",
     "console_stopped_early": "the progress line's last time is not evidence",
     "csv_with_stray_cells": "a CSV that a spreadsheet wrote again",
-    "csv_nul_hole": "NUL bytes in a CSV",
     "late_bursts": "late starts are not judged (SD05)",
     "recovery_tail": "recovery after a stall is not judged",
     "report_two_tables.md": "reading of report fields",
@@ -48,7 +43,6 @@ NOT_YET = {  # case -> what is missing
     "report_code_above.md": "reading of report fields",
     "report_slo.md": "reading of report fields",
     "report_failed_20.md": "reading of report fields",
-    "same_folder_name": "generators are told apart by the last folder name",
     "rps_flag": "a throttle inside k6 that the options do not show",
     "console_of_another_run": "the console's end text is not compared with the points",
     "log_with_failures": "the log's failures are not compared with the points",
