@@ -5,13 +5,13 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from auditor.cli import completion, lint_report, outputs
+from auditor.cli import completion, lint_each, lint_report, outputs
 from auditor.cli.formats import RENDERERS
 from auditor.cli.options import ExitZero, Force, RunOptions, on_disk
 from auditor.cli.request import AuditRequest, run_audit
@@ -53,6 +53,10 @@ class PrintOptions:
         ),
     ] = None
     force: Force = False
+    each: Annotated[
+        bool,
+        typer.Option("--each", help="Each target is a run of its own: one table, and the worst exit code."),
+    ] = False
     exit_zero: ExitZero = False
     color: Annotated[Color, typer.Option(help="Colours on standard output.")] = Color.auto
     verbose: Annotated[
@@ -79,7 +83,9 @@ def lint(
 ) -> None:
     """Say whether a finished run, or a report, may be believed, why, and what to do."""
     asked = AuditRequest.of(target, options)
-    if lint_report.is_report_target(asked.targets):
+    if printed.each:
+        code = _lint_each(asked, run or [], printed)
+    elif lint_report.is_report_target(asked.targets):
         code = _lint_report(asked.targets[0], AuditRequest.of(run or [], options), printed)
     elif run:
         raise AuditError("--run is only for linting a report", fix="name the run alone, or a report before it")
@@ -104,6 +110,28 @@ def _lint_run(asked: AuditRequest, printed: PrintOptions) -> int:
     else:
         sys.stdout.write(RENDERERS[printed.format](result))
     return result.exit_code
+
+
+def _lint_each(asked: AuditRequest, run: Sequence[str], printed: PrintOptions) -> int:
+    """Audit each target by itself and print one table."""
+    from auditor.files import write_whole
+
+    if run:
+        raise AuditError("--run and --each exclude each other", fix="lint one report with its run at a time")
+    if printed.format not in lint_each.RENDERERS:
+        raise AuditError(
+            f"a table of many runs is not written as {printed.format}",
+            where="--format",
+            fix="use text or json",
+        )
+    files = outputs.parse(printed.output or [], outputs.EACH)
+    inputs = [*asked.targets, *asked.hosts]
+    outputs.refuse_overwriting(files, outputs.EACH, force=printed.force, inputs=inputs)
+    rows = lint_each.audit_each(asked.targets, lambda one: run_audit(replace(asked, targets=[one])))
+    for one in files:
+        write_whole(one.path, lint_each.RENDERERS[one.kind](rows))
+    sys.stdout.write(lint_each.RENDERERS[printed.format](rows))
+    return lint_each.worst(rows)
 
 
 def _lint_report(report: Path, asked: AuditRequest, printed: PrintOptions) -> int:
@@ -135,6 +163,19 @@ def _print_text(result: Audit, color: Color, *, verbose: bool) -> None:
     from auditor.present.terminal import render
 
     render(result, text_console(color), verbose=verbose)
+    if verbose and (note := _plain_reader_note(result)):
+        print(note)
+
+
+def _plain_reader_note(result: Audit) -> str:
+    """Why a large file was read slowly; the figures are the same, so no result carries it."""
+    from auditor.facts.samples import Samples
+    from auditor.facts.store import Unknown
+
+    try:
+        return result.facts.get(Samples).plain_reader_note
+    except Unknown:
+        return ""
 
 
 def text_console(color: Color) -> Console:

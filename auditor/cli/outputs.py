@@ -88,6 +88,11 @@ LINTED = {
     "json": Kind("a linted report as JSON", _begins(r'\{\s*"schema_version": "report-lint-')),
 }
 """Of a linted report, by format."""
+EACH = {
+    "text": Kind("a table of runs", _begins(r"run +verdict +exit +root cause\n")),
+    "json": Kind("a table of runs as JSON", _begins(r'\{\s*"runs": \[')),
+}
+"""Of many runs, each by itself, by format."""
 COPY = {"parquet": Kind("a columnar copy", _is_copy)}
 SIGNOFF = {"sign-off": Kind("a sign-off", _is_statement)}
 

@@ -35,7 +35,7 @@ def verify(
     """Verify a sign-off: inputs, report, verdict, header, rules, waivers and policy, all recomputed."""
     from auditor.inputs.locations import resolve_one
     from auditor.present.words import plain
-    from auditor.signoff.verify import NoStatement, read
+    from auditor.signoff.verify import NoStatement, other_semantics, read
 
     file = resolve_one(signoff)
     if not file.is_file():
@@ -51,7 +51,10 @@ def verify(
         typer.echo(f"NOT VERIFIED  {plain(str(file))}")
         typer.echo(f"  statement: {plain(str(error))}")
         raise typer.Exit(1) from None
-    differences = [*stated.differences, *_recomputed(stated, asked, page)]
+    if (other := other_semantics(stated.statement)) is not None:
+        differences = [*stated.differences, other]
+    else:
+        differences = [*stated.differences, *_recomputed(stated, asked, page)]
     if differences:
         typer.echo(f"NOT VERIFIED  {plain(str(file))}, unsigned")
         for one in differences:

@@ -53,6 +53,7 @@ class About:
                 "first_malformed_line": read.first_malformed[1] if read.first_malformed else None,
                 "dropped_values": read.dropped_values,
                 "torn": read.torn,
+                "overwritten": read.overwritten,
                 "stamp_unit_ns": read.stamp_unit_ns,
             },
             "definitions": [asdict(definition) for definition in self.definitions],
@@ -100,6 +101,7 @@ def read_about(raw: bytes) -> About:
             first_malformed=None if first is None else (0, first),
             dropped_values=_natural(read["dropped_values"]),
             torn=_text(read["torn"]),
+            overwritten=read.get("overwritten", False) is not False,
             stamp_unit_ns=unit_ns,
         ),
         definitions=tuple(

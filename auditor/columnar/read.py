@@ -396,6 +396,7 @@ class ParquetPart:
             first_malformed=whole.first_malformed,
             dropped_values=whole.dropped_values,
             torn=whole.torn,
+            overwritten=whole.overwritten,
             stamp_gcd_ns=self._stamp_gcd,
             stamp_unit_ns=whole.stamp_unit_ns,
         )

@@ -68,6 +68,7 @@ def _about(samples: GeneratorSamples, original: Original, stamp_unit_ns: int) ->
             first_malformed=None if read.first_malformed_line is None else (0, read.first_malformed_line),
             dropped_values=read.dropped_values,
             torn=read.torn,
+            overwritten=read.overwritten,
             stamp_unit_ns=stamp_unit_ns,
         ),
         definitions=tuple(samples.definitions.values()),

@@ -9,7 +9,15 @@ import datetime
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from auditor.engine.units import duration_s, rate_per_s
@@ -68,7 +76,11 @@ class Scenario(_Strict):
         None,
         description='"closed": here one user really waits for each answer. It goes before the run\'s workload.',
     )
-    workload_reason: Text | None = Field(None, description='Why it is closed; required by "closed".')
+    workload_reason: Text | None = Field(
+        None,
+        validation_alias=AliasChoices("workload_reason", "reason"),  # here `reason` can mean nothing else
+        description='Why it is closed; required by "closed". `reason` is read as well.',
+    )
     role: Literal["support"] | None = Field(
         None, description='"support": seeding or probes, left out of the header and of every figure.'
     )

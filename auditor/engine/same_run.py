@@ -10,6 +10,7 @@ from auditor.facts.iterations import Iterations
 from auditor.facts.plan import Plan
 from auditor.facts.samples import Samples
 from auditor.facts.store import FactStore
+from auditor.samples.columns import GeneratorSamples
 
 LEAST_OVERLAP = Fraction(9, 10)
 """Time ranges of one run's generators share at least this part of the longest (semantics §9)."""
@@ -22,17 +23,15 @@ def refuse_different_runs(store: FactStore) -> None:
     if len(names) < 2 or store.why_not(Samples) is not None:
         return
     spans = {
-        name: (one.first_ns, one.last_ns)
+        name: span
         for name, one in store.get(Samples).by_generator.items()
-        if one.first_ns is not None and one.last_ns is not None
+        if (span := one.at_work_ns or _first_to_last(one)) is not None
     }
     if len(spans) > 1:
-        shared = min(e for _, e in spans.values() if e is not None) - max(
-            s for s, _ in spans.values() if s is not None
-        )
+        shared = min(end for _, end in spans.values()) - max(start for start, _ in spans.values())
         # Coarse stamps: the ranges may overlap by up to one unit more than the stamps say.
         shared += max(store.get(Samples).by_generator[name].coarse_ns for name in spans)
-        longest = max((e or 0) - (s or 0) for s, e in spans.values())
+        longest = max(end - start for start, end in spans.values())
         if longest > 0 and Fraction(shared, longest) < LEAST_OVERLAP:
             share = max(Fraction(shared, longest), Fraction(0))
             raise not_one_run(
@@ -40,6 +39,13 @@ def refuse_different_runs(store: FactStore) -> None:
                 f"their time ranges overlap by {float(share):.0%} ({float(LEAST_OVERLAP) * 100:g} % needed)",
             )
     _refuse_other_names(store, names)
+
+
+def _first_to_last(samples: GeneratorSamples) -> tuple[int, int] | None:
+    """Of a generator without iterations."""
+    if samples.first_ns is None or samples.last_ns is None:
+        return None
+    return samples.first_ns, samples.last_ns
 
 
 def _refuse_other_names(store: FactStore, names: list[str]) -> None:

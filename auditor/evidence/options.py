@@ -54,6 +54,8 @@ class ScriptText:
     """Line of `options` and of its keys `scenarios` and `thresholds`, from 1; those that are there."""
     end_sleep_s: Fraction | None = None
     """The sleep that every whole iteration of the default function ends with; None if it is not literal."""
+    environment: tuple[str, ...] = ()
+    """Names of the environment variables that it reads (`__ENV.NAME`), in the order of the text."""
 
 
 OptionsKind = Literal["inspect", "archive", "script"]

@@ -96,6 +96,8 @@ class PartReport:
     """Block, and line in it, from 1."""
     dropped_values: int = 0
     torn: str = ""
+    overwritten: bool = False
+    """Whether NUL bytes stand in it, which k6 never writes: something else wrote on the same file."""
     stamp_gcd_ns: int = 0
     """Greatest common divisor of all stamps; 0 if there was none."""
     stamp_unit_ns: int = 1
@@ -118,6 +120,8 @@ class ReadReport:
     """Points whose value is no finite number (k6 0.38 to 1.8 writes +Inf)."""
     torn: str = ""
     """Why the end is missing ("gzip stream cut off", "last line incomplete"); empty if it is whole."""
+    overwritten: bool = False
+    """Whether NUL bytes stand in it."""
     stamp_resolution_ns: int = 1
     """The coarsest power of ten that divides every stamp."""
     plain_because: str = field(default="", compare=False)
@@ -139,6 +143,7 @@ class ReadReport:
             first_malformed_line=None if first is None else before + first[1],
             dropped_values=sum(p.dropped_values for p in parts),
             torn=next((p.torn for p in parts if p.torn), ""),
+            overwritten=any(p.overwritten for p in parts),
             stamp_resolution_ns=max(
                 _power_of_ten(math.gcd(*(p.stamp_gcd_ns for p in parts))),
                 *(p.stamp_unit_ns for p in parts),

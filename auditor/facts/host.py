@@ -187,7 +187,8 @@ def _plausible(load: HostUse, accounting: Accounting | None, limits: PolicyLimit
     return replace(
         load,
         unusable=f"{load.path} shows {load.mean_percent:.3g} % CPU, which is {cpu_ms:.2g} ms for each "
-        f"iteration started{shares}: k6 needs {limits['GH01.least_cpu_ms']:g} ms or more, so this is another machine's",
+        f"iteration started{shares}: k6 needs {limits['GH01.least_cpu_ms']:g} ms or more, so this is "
+        "another machine's",
     )
 
 

@@ -15,14 +15,15 @@ new run, or (empty) nobody can say."""
 
 class Missing(enum.Enum):
     """A piece of evidence. ``what`` names it in a sentence, ``fix`` says how to have it (``{script}`` is the
-    script's file name)."""
+    script's file name, ``{settings}`` are the options `-e` that it needs)."""
 
     OPTIONS = (
         "options",
         "what was planned (the run's options or k6's banner)",
         "add",
-        "run there `k6 inspect --execution-requirements {script} > inspect.json` with the settings of the "
-        "run (e.g. `-e RATE=40`); or copy k6's standard output (console.txt) into the run's folder",
+        "run there `k6 inspect --execution-requirements {settings}{script} > inspect.json` with the settings "
+        "of the run (`-e NAME=value` for each variable that the script reads); or copy k6's standard output "
+        "(console.txt) into the run's folder",
     )
     WARMUP = (
         "warm-up",

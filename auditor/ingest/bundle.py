@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import os
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from auditor.errors import AuditError, not_one_run
+from auditor.errors import AuditError
 from auditor.evidence import (
     Console,
     Digest,
@@ -24,6 +26,7 @@ from auditor.evidence import (
     Summary,
     merged_log,
 )
+from auditor.ingest import one_run
 from auditor.ingest.host.format import UnusableHost
 from auditor.ingest.k6 import logs, points_formats, points_pair
 from auditor.ingest.k6.archive import UnusableArchive, read_archive
@@ -97,7 +100,11 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = (), redactor: Reda
         folders, shared = _one_target(targets[0], reading)
         label = str(targets[0])
     else:
-        folders = [_folder_of(target, reading.redactor.text(target.name), reading) for target in targets]
+        names = distinct([reading.redactor.text(name) for name in names_of(targets)])
+        folders = [
+            _folder_of(target, name, reading, prefix=_above(name) if target.is_file() else f"{name}/")
+            for target, name in zip(targets, names, strict=True)
+        ]
         label = ", ".join(str(t) for t in targets)
     if not any(folder.has_run for folder in folders):
         raise AuditError("no evidence of a k6 run was found", where=label, fix=_EVIDENCE_FIX)
@@ -106,7 +113,7 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = (), redactor: Reda
             raise AuditError("no such host-metrics file", where=str(path))
         shared += _read_host(path, path.name, sniff(path), "", reading)
     generators = tuple(_generator(folder, reading) for folder in folders)
-    _refuse_strangers(generators)
+    one_run.refuse_strangers(generators)
     return Evidence(
         target=reading.redactor.text(label),
         generators=generators,
@@ -115,6 +122,37 @@ def read_run(targets: Sequence[Path], hosts: Sequence[Path] = (), redactor: Reda
         ignored=reading.redactor.value(tuple(reading.ignored)),
         label=reading.redactor.text(", ".join(_without_machine(target) for target in targets)),
     )
+
+
+def names_of(targets: Sequence[Path]) -> list[str]:
+    """What tells the targets apart: as many of the last parts of their paths as that takes."""
+    parts = [_parts(target) for target in targets]
+    for n in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(one[-n:]) for one in parts]
+        if len(set(names)) == len(names):
+            return names
+    return distinct(["/".join(one) for one in parts])
+
+
+def _parts(target: Path) -> list[str]:
+    if getattr(target, "protocol", ""):  # behind a URL
+        return [part for part in (*(one.name for one in reversed(target.parents)), target.name) if part]
+    # "." and "host1/.." have no name of their own.
+    return [part for part in Path(os.path.abspath(target)).parts if part != os.sep]
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The same names; one that came before (secrets in it were masked) gets a number."""
+    found: list[str] = []
+    for name in names:
+        free = (one for one in itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2))))
+        found.append(next(one for one in free if one not in found))
+    return found
+
+
+def _above(name: str) -> str:
+    """The folders in a generator's name, which come before the name of its only file."""
+    return name[: name.rfind("/") + 1]
 
 
 def _without_machine(target: Path) -> str:
@@ -126,10 +164,10 @@ def _one_target(target: Path, reading: _Reading) -> tuple[list[_Folder], list[Ho
     top = _folder_of(target, "", reading)
     if target.is_file():
         return [top], []
+    children = [c for c in sorted(target.iterdir()) if c.is_dir() and not c.name.startswith(".")]
+    names = distinct([reading.redactor.text(child.name) for child in children])
     nested = [
-        _folder_of(child, reading.redactor.text(child.name), reading, prefix=f"{child.name}/")
-        for child in sorted(target.iterdir())
-        if child.is_dir() and not child.name.startswith(".")
+        _folder_of(child, name, reading, prefix=f"{name}/") for child, name in zip(children, names, strict=True)
     ]
     if top.has_run and (top.has_points or not any(f.has_points for f in nested)):
         for folder in nested:
@@ -169,7 +207,7 @@ def _folder_of(target: Path, name: str, reading: _Reading, prefix: str = "") -> 
     folder = _Folder(name)
     files = [target] if target.is_file() else sorted(p for p in target.iterdir() if not p.is_dir())
     for path in files:
-        label = reading.redactor.text(prefix) + reading.redactor.text(path.name)
+        label = prefix + reading.redactor.text(path.name)
         if path.name.startswith("."):
             continue
         if path.name == "k6-audit.toml":
@@ -219,6 +257,8 @@ def _generator(folder: _Folder, reading: _Reading) -> GeneratorEvidence:
     for path, label, what in folder.of("summary"):
         summaries.append(reading.redactor.value(read_summary(what.document, label)))
         _used(reading, path, label, what, folder.name)
+    one_run.refuse_other_summaries(summaries)
+    one_run.refuse_other_consoles(consoles)
     if points is None and not summaries:
         # Text, where nothing better was kept.
         summaries = [one for one in printed if one is not None and "iterations" in one.metrics][:1]
@@ -429,18 +469,8 @@ def _used(
 
 
 def _one_console(consoles: list[Console]) -> Console | None:
-    with_banner = [c for c in consoles if c.has_banner]
-    for other in with_banner[1:]:
-        if (other.segment_percent, other.scenarios) != (
-            with_banner[0].segment_percent,
-            with_banner[0].scenarios,
-        ):
-            raise AuditError(
-                f"two banners that differ: {with_banner[0].path} and {other.path}",
-                fix="keep only the console of the run that is audited",
-            )
-    chosen = with_banner or consoles
-    return chosen[0] if chosen else None
+    """The one that says most: a banner says what ran."""
+    return max(consoles, key=lambda c: (c.has_banner, c.totals is not None), default=None)
 
 
 def _ranked(options: list[Options]) -> tuple[Options, ...]:
@@ -472,18 +502,3 @@ def _one_code(codes: list[ExitCode]) -> ExitCode | None:
             fix="keep the exit code of the run that is audited",
         )
     return codes[0] if codes else None
-
-
-def _refuse_strangers(generators: Sequence[GeneratorEvidence]) -> None:
-    """Folders whose banners or options share no scenario are different runs; the rest is seen in the data."""
-    named = [(g.name, _names(g)) for g in generators]
-    known = [(name, names) for name, names in named if names]
-    for name, names in known[1:]:
-        if not names & known[0][1]:
-            raise not_one_run([n for n, _ in named], f"{known[0][0]} and {name} share no scenario")
-
-
-def _names(generator: GeneratorEvidence) -> set[str]:
-    if generator.console is not None and generator.console.scenarios:
-        return {s.name for s in generator.console.scenarios}
-    return {s.name for s in generator.options.scenarios} if generator.options else set()

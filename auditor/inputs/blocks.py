@@ -21,6 +21,7 @@ MAX_LINE_BYTES = 64 << 20
 AHEAD = 1
 """Blocks that may wait for a reader. Few, so that they are still in the processor's cache."""
 _LINE_FEED = b"\n"
+_NUL = b"\0"
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ class Blocks:
         self._path, self._start, self._end, self._chunks, self._cut = path, start, end, chunks, cut
         self.damage = ""
         """Why the end is missing; empty if it is whole."""
+        self.overwritten = False
+        """Whether a NUL byte was met."""
         self.sha256 = ""
         """SHA-256 of the file as it lies on disk, if all of it was read."""
         self.read_bytes = 0
@@ -188,6 +191,7 @@ class Blocks:
         rest: list[bytes] = []
         size = 0
         for chunk, n, buffer in self._pieces(file):
+            self.overwritten = self.overwritten or chunk.find(_NUL, 0, n) >= 0
             if self._cut is not None:
                 joined = b"".join((*rest, memoryview(chunk)[:n]))
                 cut = self._cut(joined)

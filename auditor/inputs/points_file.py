@@ -105,6 +105,7 @@ class BlockPart:
             first_malformed=self._first_malformed,
             dropped_values=self._unfinite,
             torn=self._blocks.damage or self._torn,
+            overwritten=self._blocks.overwritten,
             stamp_gcd_ns=self._stamp_gcd,
             stamp_unit_ns=self._stamp_unit_ns(),
             sha256=self._blocks.sha256,

@@ -57,6 +57,7 @@ def document(audit: Audit) -> dict[str, Any]:
                 "format": s.format,
                 "generator": s.generator,
                 "note": s.note,
+                **_environment(audit, s.path),
             }
             for s in audit.evidence.sources
         ],
@@ -64,6 +65,13 @@ def document(audit: Audit) -> dict[str, Any]:
         "policy": _policy(audit),
         "notes": list(audit.notes),
     }
+
+
+def _environment(audit: Audit, path: str) -> dict[str, list[str]]:
+    """Of a script that reads environment variables: their names."""
+    scripts = [o.script for g in audit.evidence.generators for o in g.option_sources if o.script is not None]
+    names = next((script.environment for script in scripts if script.path == path), ())
+    return {"environment": list(names)} if names else {}
 
 
 def _header(fields: Mapping[str, HeaderField]) -> dict[str, Any]:

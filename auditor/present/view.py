@@ -406,12 +406,12 @@ def questions(result: Mapping[str, Any]) -> tuple[Question, ...]:
             missing = rule.get("missing")
             own = (rule["reason"] or "", rule["fix"] or "")
             groups.setdefault((missing,) if missing in BY_KEY else own, []).append(rule)
-    script = next((s["path"] for s in result["sources"] if s["format"] == "k6 script"), "")
+    script: Mapping[str, Any] = next((s for s in result["sources"] if s["format"] == "k6 script"), {})
     found = [_question(rules, script) for rules in groups.values()]
     return tuple(sorted(found, key=lambda q: (not q.blocking, q.needs != "add")))
 
 
-def _question(rules: Sequence[Mapping[str, Any]], script: str) -> Question:
+def _question(rules: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> Question:
     by_words: dict[tuple[str, str], list[str]] = {}
     for rule in rules:
         by_words.setdefault((rule["reason"] or "", rule["fix"] or ""), []).append(rule["id"])
@@ -422,7 +422,9 @@ def _question(rules: Sequence[Mapping[str, Any]], script: str) -> Question:
         what = f"{missing.what} {'are' if missing.plural else 'is'} not known"
     if missing is not None and (len(reasons) > 1 or missing.needs == "add"):
         first = "" if script else "copy {script} into the run's folder; " if "{script}" in missing.fix else ""
-        fix = (first + missing.fix).replace("{script}", script or "script.js")
+        settings = "".join(f"-e {name}=… " for name in script.get("environment", ()))
+        fix = (first + missing.fix).replace("{settings}", settings)
+        fix = fix.replace("{script}", script.get("path") or "script.js")
     return Question(
         what=what,
         rules=tuple(r["id"] for r in rules),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from auditor.evidence import MetricDefinition, PointsSource, PointTables, ReadReport, Tags
 from auditor.samples.reduce import Floats, Ints, Piece, Reduced, joined_values, stamps_by_second, summed
 from auditor.samples.spill import Spill
+from auditor.units import NS_PER_MS
 
 FINE_STAMP_NS = 10_000_000
 """Stamps coarser than 10 ms cannot say when an iteration started (semantics §8)."""
@@ -88,6 +89,19 @@ class GeneratorSamples:
     def last_ns(self) -> int | None:
         """The end of the evidence: the last stamp of any metric."""
         return int(self.second_last_ns[-1]) if len(self.second_last_ns) else None
+
+    @cached_property
+    def at_work_ns(self) -> tuple[int, int] | None:
+        """From the start of the first iteration to the last of an iteration or request; None without any.
+
+        A process that k6-operator holds back counts `vus` all the while: that is not running.
+        """
+        found = [c for name, c in self.columns.items() if not name.startswith("vus") and len(c)]
+        durations = self.column("iteration_duration")
+        if not found or not len(durations):
+            return None
+        started_ns = durations.time_ns - np.round(durations.value * NS_PER_MS).astype(np.int64)
+        return int(started_ns.min()), max(int(column.time_ns.max()) for column in found)
 
     @property
     def coarse_ns(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from auditor import SEMANTICS_VERSION
 from auditor.signoff.statement import PREDICATE_TYPE, STATEMENT_TYPE, SignedWith, digest, render
 
 if TYPE_CHECKING:
@@ -109,6 +110,18 @@ def inputs_now(signed: Mapping[str, str], now: Mapping[str, str], kind: str = "i
         if name not in signed
     ]
     return [*found, *extra]
+
+
+def other_semantics(statement: Mapping[str, Any]) -> Difference | None:
+    """A statement made under other definitions: its figures are not those computed here."""
+    made = statement["predicate"].get("semanticsVersion")
+    if type(made) is not int or made == SEMANTICS_VERSION:
+        return None
+    way_out = "sign off again" if made < SEMANTICS_VERSION else "verify it with the version that made it"
+    return Difference(
+        "other rules",
+        f"made under semantics {made}; this version computes semantics {SEMANTICS_VERSION}: {way_out}",
+    )
 
 
 def other_rules(statement: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:

@@ -13,7 +13,8 @@ How it is computed
     out), and `data_sent` with `data_received`. So these counts are equal, tag set by tag set; what is short
     of the largest of them is missing. A warning above 0, invalid above 0.01 % of the lines, requests or
     iterations. Metrics that are wholly absent are a choice, not a loss. A file that ends early may have one
-    incomplete set at its end; EV01 covers that.
+    incomplete set at its end; EV01 covers that. Invalid, too, is a file that several k6 processes wrote into:
+    NUL bytes, `vus` with different tags, or more than 1.5 samples of `vus` a second.
 
 How to fix it
     Use the points file as k6 wrote it, without jq, grep, sampling or a log shipper in between, and with disk
@@ -29,6 +30,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from auditor.api import (
+    NS_PER_S,
     REQUEST_SET,
     Finding,
     Findings,
@@ -55,6 +57,8 @@ RULE = Rule(
     ),
     references=("grafana/k6#2988",),
 )
+MOST_TICKS_PER_S = 1.5
+"""k6 counts its VUs once a second."""
 WHOLE = "use the points file as k6 wrote it (no filter, sampling or log shipper in between), or run again"
 
 
@@ -62,6 +66,7 @@ def check(samples: Samples, timeline: Timeline | None, limits: Limits) -> Findin
     for name, own in samples.by_generator.items():
         yield from unreadable(name, own, limits)
         early = timeline is not None and timeline.ends[name].ended_early
+        yield from several_processes(name, own)
         yield from incomplete(name, own, limits, cut=early or bool(own.read.torn))
         yield from unplaced(name, own, limits)
 
@@ -93,6 +98,54 @@ def unreadable(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Fin
             scope=Scope(generator=name),
             severity="warning",
         )
+
+
+def several_processes(name: str, own: GeneratorSamples) -> Iterator[Finding]:
+    """What shows that more than one k6 process wrote into the file."""
+    if own.read.overwritten:
+        yield Finding(
+            message=f"{own.path} has NUL bytes in it, which k6 never writes: two processes wrote into one "
+            "file, or a part of it was lost",
+            fix=WHOLE,
+            observed=count(1, "files with NUL bytes"),
+            limit=count(0, "files with NUL bytes"),
+            evidence=(own.path,),
+            scope=Scope(generator=name),
+            severity="invalid",
+        )
+    told = processes(own)
+    ticks = own.count_of.get("vus", 0)
+    seconds = int(own.second_first_ns[-1] - own.second_first_ns[0]) / NS_PER_S + 1 if ticks else 0
+    if len(told) > 1:
+        message = f"{own.path} holds the samples of several k6 processes: {', '.join(told)}"
+    elif ticks > MOST_TICKS_PER_S * seconds + 2:
+        message = (
+            f"{own.path} has {ticks:,} samples of vus in {seconds:,.0f} s, and k6 writes one a second: "
+            "several processes wrote into it"
+        )
+    else:
+        return
+    yield Finding(
+        message=message,
+        fix="keep the points of each k6 process in a file, and each generator in a folder, of its own",
+        observed=count(max(len(told), 2), "writers"),
+        limit=count(1, "writers"),
+        evidence=(own.path,),
+        scope=Scope(generator=name),
+        severity="invalid",
+    )
+
+
+def processes(own: GeneratorSamples) -> list[str]:
+    """What tells apart the processes that counted their VUs: `vus` has the tags of the whole run only."""
+    for metric in ("vus_max", "vus"):
+        if metric not in own.metrics:
+            continue
+        rows = own.series_metric == own.metrics.index(metric)
+        found = [dict(own.tagsets[i]) for i in np.unique(own.series_tagset[rows])]
+        keys = [k for k in sorted({k for tags in found for k in tags}) if len({t.get(k) for t in found}) > 1]
+        return [" ".join(f"{k}={tags.get(k, '(none)')}" for k in keys) for tags in found]
+    return []
 
 
 def unplaced(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Finding]:

@@ -87,7 +87,7 @@ def test_json_is_alone_on_stdout_and_follows_its_schema(healthy: Path, short: Pa
         result = json.loads(done.stdout)
         jsonschema.validate(result, schema)
         assert result["schema_version"] == "1.0"
-        assert result["semantics_version"] == 1
+        assert result["semantics_version"] == 2
         assert result["verdict"] == verdict
         digest = hashlib.sha256((folder / "k6.json").read_bytes()).hexdigest()
         assert next(s for s in result["sources"] if s["path"] == "k6.json")["sha256"] == digest

@@ -94,7 +94,7 @@ def test_what_a_new_format_refuses_is_said(tmp_path: Path) -> None:
     (folder / "host.toy").write_text(f"{FIRST_LINE}\n")
     (folder / "broken.json").write_text('{"toy": [}')
     ignored = read_run([folder]).ignored
-    assert Ignored("host.toy", "host metrics: no rows in it") in ignored
+    assert Ignored("host.toy", "host metrics: no rows in it", host_metrics=True) in ignored
     (broken,) = [one for one in ignored if one.path == "broken.json"]
     assert broken.reason.startswith("toy host document, but not valid JSON (")
     assert broken.reason.endswith("): record it again")

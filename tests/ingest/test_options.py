@@ -41,6 +41,30 @@ def test_defaults_of_an_arrival_rate() -> None:
     assert (one.start_time_s, one.graceful_stop_s, one.exec) == (0, 30, "default")
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        # startVUs, vus and iterations are 1 by default; maxDuration is 10 minutes, gracefulStop 30 s.
+        (
+            {"executor": "ramping-vus", "stages": [{"duration": "9s", "target": 0}]},
+            {"vus": 1, "duration_s": 9, "graceful_stop_s": 30},
+        ),
+        ({"executor": "constant-vus", "duration": "9s"}, {"vus": 1, "duration_s": 9, "graceful_stop_s": 30}),
+        ({"executor": "shared-iterations"}, {"vus": 1, "iterations": 1, "duration_s": 600}),
+        ({"executor": "per-vu-iterations", "vus": 3}, {"vus": 3, "iterations": 1, "duration_s": 600}),
+        (
+            {"executor": "externally-controlled", "vus": 2, "maxVUs": 5, "duration": "9s"},
+            {"vus": 5, "graceful_stop_s": 0},
+        ),
+        ({"executor": "externally-controlled", "vus": 2, "duration": "9s"}, {"vus": 2}),
+    ],
+)
+def test_defaults_of_looping_and_bounded_executors(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    one = scenario(**given)
+    assert {name: getattr(one, name) for name in expected} == expected
+    assert (one.start_time_s, one.exec) == (0, "default")
+
+
 def test_ramping_rate_in_another_time_unit() -> None:
     one = scenario(
         executor="ramping-arrival-rate",

@@ -16,6 +16,7 @@ from auditor.evidence import Options
 from auditor.ingest.k6.options import read_options
 from auditor.ingest.k6.script import MAX_SCRIPT_BYTES, UnreadableScript, read_script
 from tests.builder import Run
+from tests.command import run
 from tests.conftest import ROOT, Judge, outcomes, recorded_files
 
 OPEN = """executor: "constant-arrival-rate", rate: 20, timeUnit: "1s", duration: "30s", preAllocatedVUs: 5"""
@@ -315,6 +316,34 @@ def test_places() -> None:
     assert found.script.lines == {"options": 2, "scenarios": 3, "thresholds": 5}
 
 
+ENVIRONMENTS = {
+    "none": ("const NAME = 'x';", ()),
+    "members, once each, in order": ("const R = __ENV.RATE || 5; f(__ENV.HOST, __ENV.RATE);", ("RATE", "HOST")),
+    "brackets": ("f(__ENV['RATE'], __ENV[\"HOST_2\"]);", ("RATE", "HOST_2")),
+    "taken out by name": ("const { RATE, VUS = 3, HOST: host } = __ENV;", ("RATE", "VUS", "HOST")),
+    "inside a function": ("function f() { return `${__ENV.URL}/x`; }", ("URL",)),
+    "a name that is computed": ("f(__ENV[NAME], __ENV['a b; rm']);", ()),
+    "of another object": ("f(my.__ENV.RATE, env.RATE); const { VUS } = env;", ()),
+    "in a comment and in a string": ("// __ENV.RATE\nf('__ENV.HOST');", ()),
+}
+
+
+@pytest.mark.parametrize(("text", "names"), ENVIRONMENTS.values(), ids=ENVIRONMENTS.keys())
+def test_the_environment_variables_that_a_script_reads(text: str, names: tuple[str, ...]) -> None:
+    found = read(f"{text}\nexport const options = {{ vus: 1, duration: '1s' }};")
+    assert found.script is not None
+    assert found.script.environment == names
+
+
+def test_min_iteration_duration_and_sequence_of_a_script() -> None:
+    found = read(
+        "export const options = { vus: 1, duration: '1s', minIterationDuration: '1s500ms', "
+        "executionSegmentSequence: '0,1/3,1' };"
+    )
+    assert found.min_iteration_duration_s == Fraction(3, 2)
+    assert found.segment_sequence == (Fraction(0), Fraction(1, 3), Fraction(1))
+
+
 # --- in a run ---------------------------------------------------------------------------------------------
 
 
@@ -414,3 +443,17 @@ def test_more_iterations_than_the_sleep_allows(tmp_path: Path, judge: Judge) -> 
         assert outcomes(judge(run))["EV03"] == "fail:warning"
         (run / "log.txt").unlink()  # exceptions that skip the sleep would be in the log
         assert outcomes(judge(run))["EV03"] == "pass"
+
+
+def test_options_from_the_environment_are_asked_for_by_name(tmp_path: Path) -> None:
+    """Without a banner the rate is known only by running the script: `k6 inspect -e RATE=…` says it."""
+    folder = Run(console=False, inspect=False).write(tmp_path / "run")
+    (folder / "load.js").write_text(
+        "export const options = { scenarios: { main: { executor: 'constant-arrival-rate', rate: __ENV.RATE,\n"
+        "  duration: '60s', preAllocatedVUs: 10 } } };\nexport default function () {}\n"
+    )
+    done = run("lint", folder, "--warmup", "0s")
+    assert done.returncode == 3
+    assert "k6 inspect --execution-requirements -e RATE=… load.js > inspect.json" in " ".join(
+        done.stdout.split()
+    )

@@ -112,6 +112,13 @@ def test_the_script_that_lies_there_need_not_be_copied() -> None:
     assert "k6 inspect --execution-requirements load.js" in question.fix
 
 
+def test_the_variables_that_the_script_reads_are_named_in_the_fix() -> None:
+    one = rule("PL01", outcome="unknown", reason="r", needs="add", missing="options")
+    source = {"path": "load.js", "format": "k6 script", "environment": ["RATE", "HOST"]}
+    (question,) = view.questions(result(one, sources=[source]))
+    assert "`k6 inspect --execution-requirements -e RATE=… -e HOST=… load.js > inspect.json`" in question.fix
+
+
 def test_a_piece_that_this_version_does_not_know_is_a_question_of_its_own() -> None:
     one = rule("PL01", outcome="unknown", reason="r", fix="f", needs="add", missing="from the future")
     (question,) = view.questions(result(one))

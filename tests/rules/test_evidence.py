@@ -63,7 +63,7 @@ def ended(last_s: float, **run: Any) -> World:
 def lines_in_all(total: int, bad: int = 1) -> World:
     """Padded with gauges to so many lines, of which some cannot be read."""
     run = Run(scenarios=[Scenario(duration_s=10, requests=0)])
-    padding = [point("vus", 5.0 + i / 10_000, 3) for i in range(total - bad - len(run.lines()))]
+    padding = [point("queue_length", 5.0 + i / 10_000, 3) for i in range(total - bad - len(run.lines()))]
     return world(Scenario(duration_s=10, requests=0), extra_lines=[*padding, *(bad * ["{broken"])])
 
 
@@ -138,6 +138,14 @@ PROGRESS_ABOVE = edit(
     "console.txt", lambda t: t.split("  █ THRESHOLDS")[0].replace("0 complete", "1002 complete")
 )
 
+
+def two_instances(line: str) -> list[str]:
+    """A sample of `vus` of two processes."""
+    if '"metric":"vus' not in line or '"type":"Point"' not in line:
+        return [line]
+    return [line.replace('"tags":{', f'"tags":{{"instance_id":"{i}"') for i in (1, 2)]
+
+
 CASES = [
     Case("EV01", "whole", "pass", HEALTHY),
     Case("EV01", "last line torn", "fail:invalid", world(change=TORN), ("",), "breaks off"),
@@ -164,6 +172,9 @@ CASES = [
     Case("EV02", "2 of 10,000 requests incomplete", "fail:invalid", big(2)),
     *(Case("EV02", f"a lost {m}", "fail:invalid", without_metric(m, 500)) for m in ("http_reqs", "http_req_duration", "http_req_blocked", "http_req_failed", "iterations", "iteration_duration", "data_sent", "data_received")),
     Case("EV02", "a metric left out as a whole", "pass", world(change=points(lambda found: [x for x in found if "http_req_tls" not in x]))),
+    Case("EV02", "vus of two instances", "fail:invalid", world(change=points(lambda found: [x for line in found for x in two_instances(line)])), ("",), "instance_id=1, instance_id=2"),
+    Case("EV02", "two ticks of vus a second", "fail:invalid", world(change=points(lambda found: [x for line in found for x in [line] * (2 if '"metric":"vus"' in line else 1)])), ("",), "samples of vus"),
+    Case("EV02", "NUL bytes in the middle", "fail:invalid", world(change=points(lambda found: [*found[:500], "\0" * 4096, *found[500:]])), ("", ""), "NUL bytes"),
     Case("EV02", "a torn end is EV01's", "pass", world(change=TORN)),
     Case("EV02", "values that are no number", "fail:warning", world(extra_lines=[point("mine", 5.0, 1.0).replace('"value":1.0', '"value":+Inf')]), ("",), "not a finite number"),
     Case("EV03", "all agree", "pass", HEALTHY),

@@ -477,7 +477,7 @@ def edit_member(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
     "edit",
     [
         edit_member("tool", {"name": "k6-auditor", "version": "0.0.1"}),
-        edit_member("semanticsVersion", 0),
+        edit_member("semanticsVersion", "2"),
         lambda p: p["configuration"][1].update(digest={"sha256": "0" * 64}),
     ],
 )
@@ -491,3 +491,41 @@ def test_other_rules_are_called_so(edit: Callable[[dict[str, Any]], None], place
     lines = [line for line in said.splitlines() if line.startswith("  ")]
     assert lines
     assert all(line.startswith("  other rules: ") for line in lines), said
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        (1, "made under semantics 1; this version computes semantics 2: sign off again"),
+        (
+            3,
+            "made under semantics 3; this version computes semantics 2: verify it with the version that made it",
+        ),
+    ],
+)
+def test_a_statement_of_other_semantics_is_refused_with_that_reason(
+    version: int, said: str, place: Path
+) -> None:
+    """An older statement's figures differ by definition: none is listed, and nothing is called changed."""
+    made = statement(place)
+    assert made["predicate"]["semanticsVersion"] == 2
+    made["predicate"]["semanticsVersion"] = version
+    made["predicate"]["header"]["target_rate"]["value"] = 7.0
+    made["predicate"]["statementDigest"] = {"sha256": digest(made)}
+    (place / "signoff.json").write_text(render(made))
+    code, told = verify(place)
+    assert code == 1
+    assert told.splitlines()[0].startswith("NOT VERIFIED  ")
+    assert told.splitlines()[1:] == [f"  other rules: {said}"]
+
+
+def test_a_statement_of_other_semantics_that_was_changed_says_both(place: Path) -> None:
+    made = statement(place)
+    made["predicate"]["semanticsVersion"] = 1
+    (place / "signoff.json").write_text(render(made))
+    code, told = verify(place)
+    assert code == 1
+    assert told.splitlines()[1:] == [
+        "  statement: it was changed after it was written (its digest differs)",
+        "  other rules: made under semantics 1; this version computes semantics 2: sign off again",
+    ]

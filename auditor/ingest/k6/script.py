@@ -29,7 +29,15 @@ _DEEPEST_PLACE = 300
 _MOST_PLACES = 20_000
 _EXACT = 2**53
 _LOOKS = re.compile(r"^\s*export (?:default|const|let|var|function|async)\b|\bfrom ['\"]k6", re.M)
-_TOP_LEVEL = ("scenarios", "thresholds", "rps", "executionSegment", "systemTags")
+_TOP_LEVEL = (
+    "scenarios",
+    "thresholds",
+    "rps",
+    "executionSegment",
+    "executionSegmentSequence",
+    "minIterationDuration",
+    "systemTags",
+)
 _SHORTCUTS = ("vus", "duration", "iterations", "stages")
 _OF_SCENARIO = (
     "executor",
@@ -48,6 +56,8 @@ _OF_SCENARIO = (
     "iterations",
     "maxDuration",
 )
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_MOST_NAMES = 20
 _FUNCTIONS = {
     "function_declaration",
     "function_expression",
@@ -103,7 +113,7 @@ def read_script(text: str, path: str) -> Options:
     return replace(
         _options(found, path),
         kind="script",
-        script=ScriptText(path, script.lines(), script.end_sleep_s(reader)),
+        script=script.text(path, reader),
     )
 
 
@@ -114,7 +124,7 @@ def read_script_text(text: str, path: str) -> ScriptText:
         UnreadableScript: if it is not plain JavaScript.
     """
     script = _parse(text)
-    return ScriptText(path, script.lines(), script.end_sleep_s(_Evaluator(script)))
+    return script.text(path, _Evaluator(script))
 
 
 # --- options from values --------------------------------------------------------------------------------
@@ -238,6 +248,18 @@ class _Script:
     def options(self) -> Node | None:
         return self.bindings.get(self.exported.get("options", ""))
 
+    def text(self, path: str, reader: _Evaluator) -> ScriptText:
+        return ScriptText(path, self.lines(), self.end_sleep_s(reader), self.environment())
+
+    def environment(self) -> tuple[str, ...]:
+        """The names that follow `__ENV`: as a member, in brackets, or taken out of it by name."""
+        found: dict[str, None] = {}
+        for node in _walk(self.tree.root_node):
+            for name in _environment_names(node):
+                if _NAME.fullmatch(name) and len(found) < _MOST_NAMES:
+                    found[name] = None
+        return tuple(found)
+
     def lines(self) -> dict[str, int]:
         node = self.options()
         if node is None:
@@ -305,6 +327,27 @@ class _Script:
                 if not cursor.goto_parent():
                     return
                 way.pop()
+
+
+def _environment_names(node: Node) -> Iterator[str]:
+    """Names that this node reads from `__ENV`."""
+    if node.type in ("member_expression", "subscript_expression"):
+        of = node.child_by_field_name("object")
+        name = node.child_by_field_name("property") or node.child_by_field_name("index")
+        if of is None or name is None or _text(of) != "__ENV":
+            return
+        if node.type == "member_expression" or name.type == "string":
+            yield _text(name).strip("'\"")
+    elif node.type == "variable_declarator":
+        pattern, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if pattern is None or value is None or pattern.type != "object_pattern" or _text(value) != "__ENV":
+            return
+        for one in pattern.named_children:
+            if one.type == "object_assignment_pattern":
+                one = one.child_by_field_name("left") or one
+            key = one.child_by_field_name("key") if one.type == "pair_pattern" else one
+            if key is not None:
+                yield _text(key)
 
 
 def _text(node: Node) -> str:
