@@ -44,8 +44,6 @@ NOT_YET = {  # case -> what is missing
     "report_slo.md": "reading of report fields",
     "report_failed_20.md": "reading of report fields",
     "rps_flag": "a throttle inside k6 that the options do not show",
-    "console_of_another_run": "the console's end text is not compared with the points",
-    "log_with_failures": "the log's failures are not compared with the points",
     "lost_requests": "iterations with bytes and without a request",
     "without_iterations": "a metric family that was filtered out",
 }

@@ -145,7 +145,7 @@ def _account(
     if plan is None or schedule is None:
         bounded = plan.iterations if plan is not None else None
         if bounded is not None:
-            return _of_bounded(key, found, bounded, drops_known=complete)
+            return _of_bounded(key, found, bounded, drops_known=complete and found.drops_told)
         return Account(
             key=key,
             planned=None,
@@ -153,7 +153,7 @@ def _account(
             completed=found.completed,
             interrupted=found.interrupted,
             dropped=None if closed else found.dropped,
-            drops_known=complete and not closed,
+            drops_known=complete and found.drops_told and not closed,
             silent=None,
             silent_exact=None,
             not_reached=None,
@@ -175,7 +175,7 @@ def _account(
         completed=found.completed,
         interrupted=found.interrupted,
         dropped=found.dropped,
-        drops_known=complete,
+        drops_known=complete and found.drops_told,
         silent=left if left > allowance else 0,
         silent_exact=left,
         not_reached=not_reached,

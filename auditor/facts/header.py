@@ -235,6 +235,12 @@ def _dropped(store: FactStore, plan: Plan, scenario: str | None) -> _Made:
         return _Made("n/a", reason="n/a: this executor cannot drop")
     accounting = store.get(Accounting)
     unsure = [k for k in can if not accounting.whole[k].drops_known and k in plan.keys and plan.keys[k].is_open]
+    if unsure and all(store.get(Timeline).ends[k.generator].complete for k in unsure):
+        raise Unknown(
+            "metrics were left out of the points file: absence of drops proves nothing",
+            "keep all of k6's own metrics in the output, or k6's standard output beside it",
+            needs="rerun",
+        )
     if unsure:
         raise Unknown(
             "the points file does not reach the planned end: absence of drops proves nothing",

@@ -24,6 +24,9 @@ LONGEST_MS = 1e10
 MOST_DROPS = 1e9
 """One sample that stands for more drops than any plan has slots is damage, and would overflow."""
 
+EVERY_ITERATION = ("iterations", "iteration_duration", "data_sent")
+"""k6 writes a sample of each with every iteration that completes."""
+
 
 @dataclass(frozen=True)
 class KeyIterations:
@@ -43,6 +46,8 @@ class KeyIterations:
     """Whether the counts come from a summary: nothing says when anything happened."""
     dropped_in_total: int = 0
     """Drops of a summary, which have no time."""
+    drops_told: bool = True
+    """Whether the absence of drops means none: not in a file from which metrics were filtered out."""
 
     @cached_property
     def ends_in_order(self) -> Ints:
@@ -85,6 +90,7 @@ def iterations(
     """
     found: dict[Key, KeyIterations] = {}
     consoles = {g.name: g.console for g in evidence.generators}
+    totals = {g.name: bool(g.printed or g.summaries) for g in evidence.generators}
     for name, generator in samples.by_generator.items() if samples is not None else ():
         planned = [key.scenario for key in plan.keys if key.generator == name]
         if generator.untagged and len(planned) > 1:
@@ -94,7 +100,9 @@ def iterations(
                 needs="rerun",
             )
         for scenario in dict.fromkeys([*planned, *generator.scenarios] or [""]):
-            found[Key(name, scenario)] = _of(generator, scenario, consoles[name])
+            one = _of(generator, scenario, consoles[name], alone=len(planned) <= 1)
+            told = one.drops_told or totals[name]
+            found[Key(name, scenario)] = one if told == one.drops_told else replace(one, drops_told=told)
     for name, summary in counted.summaries.items():
         planned = [key.scenario for key in plan.keys if key.generator == name]
         for scenario in planned or [""]:
@@ -104,15 +112,22 @@ def iterations(
     return Iterations(found)
 
 
-def _of(generator: GeneratorSamples, scenario: str, console: Console | None) -> KeyIterations:
+def _of(
+    generator: GeneratorSamples, scenario: str, console: Console | None, *, alone: bool
+) -> KeyIterations:
     durations = generator.of_scenario(generator.column("iteration_duration"), scenario)
     ended = generator.of_scenario(generator.column("iterations"), scenario)
     drops = generator.of_scenario(generator.column("dropped_iterations"), scenario)
     start = durations.time_ns - as_ns(durations.value)
     order = np.argsort(start, kind="stable")
     completed = round(float(ended.value.sum()))
+    absent = _filtered_out(generator, console)
+    if "iterations" in absent:
+        completed = len(durations)  # each has one sample of both
     began = generator.count_of_scenario("data_sent", scenario)
-    if generator.untagged and not generator.grouped:
+    if "data_sent" in absent:
+        began = completed + _interrupted_printed(generator, console, alone=alone)
+    elif generator.untagged and not generator.grouped:
         began = completed + _interrupted_untagged(generator, start, durations.time_ns, console)
     return KeyIterations(
         start_ns=start[order],
@@ -122,6 +137,60 @@ def _of(generator: GeneratorSamples, scenario: str, console: Console | None) -> 
         began=began,
         drop_ns=drops.time_ns,
         drop_count=_counts(drops),
+        drops_told=bool(len(drops)) or not absent,
+    )
+
+
+def _filtered_out(generator: GeneratorSamples, console: Console | None) -> tuple[str, ...]:
+    """Which of the metrics that k6 writes with every iteration were left out of the file.
+
+    Raises:
+        Unknown: if what is left does not say when iterations started.
+    """
+    listed = generator.count_of
+    if not any(listed.get(metric) for metric in EVERY_ITERATION):
+        ran = listed.get("http_reqs") or listed.get("http_req_duration")
+        if not ran or (console is not None and console.counts is not None and not console.counts.completed):
+            return ()
+        absent = EVERY_ITERATION
+    elif not listed.get("iterations") and not listed.get("iteration_duration"):
+        if not _most_completed(generator, console):
+            return ()  # the iterations that began were all cut off
+        absent = ("iterations", "iteration_duration")
+    else:
+        absent = tuple(metric for metric in EVERY_ITERATION if not listed.get(metric))
+    if "iteration_duration" in absent:
+        raise Unknown(
+            f"{', '.join(absent)} {'was' if len(absent) == 1 else 'were'} left out of {generator.path}: when "
+            "iterations started is not known",
+            "keep all of k6's own metrics in the output",
+            needs="rerun",
+        )
+    return absent
+
+
+def _most_completed(generator: GeneratorSamples, console: Console | None) -> bool:
+    """Whether iterations completed, though no sample says so: more began than VUs could have in flight."""
+    if console is not None and console.counts is not None:
+        return console.counts.completed > 0
+    vus = generator.column("vus_max")
+    most = int(vus.value.max()) if len(vus) else 0
+    return bool(most) and generator.count_of.get("data_sent", 0) > most
+
+
+def _interrupted_printed(generator: GeneratorSamples, console: Console | None, *, alone: bool) -> int:
+    """Interrupted iterations by the console, where the points leave `data_sent` out.
+
+    Raises:
+        Unknown: if it does not say it of this scenario.
+    """
+    counts = console.counts if console is not None else None
+    if counts is not None and counts.final and (alone or not counts.interrupted):
+        return counts.interrupted
+    raise Unknown(
+        f"data_sent was left out of {generator.path}: how many iterations were cut off is not known",
+        "keep all of k6's own metrics in the output; if k6's standard output was kept, add it",
+        needs="rerun",
     )
 
 

@@ -38,6 +38,9 @@ KEPT = frozenset(
         "iteration_duration",  # start and end of every completed iteration
         "iterations",
         "dropped_iterations",
+        "data_sent",  # bytes of each iteration: whether one without a request sent anything
+        "ws_session_duration",  # what a session took of its iteration
+        "vus_max",
         "checks",
     }
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from auditor.evidence import Options, ScriptText
+from auditor.evidence import SILENT_MODULES, Options, ScriptText
 from auditor.ingest.k6.options import read_options
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ _FUNCTIONS = {
     "generator_function_declaration",
 }
 _NAMES = {"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"}
+_WAITING = frozenset(
+    {"sleep", "setTimeout", "setInterval", "Promise", "Date", "performance", "asyncRequest", "require", "eval"}
+)
+"""Names by which a script may wait, or reach code that is not read."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 
 
@@ -293,6 +297,39 @@ class _Script:
         length = reader.value(given.named_children[0])
         known = isinstance(length, int | float) and not isinstance(length, bool) and length > 0
         return Fraction(str(length)) if known else None
+
+    def modules(self) -> set[str]:
+        """What the script imports or requires; "?" where that is not literal."""
+        found: set[str] = set()
+        for node in _walk(self.tree.root_node):
+            if node.type in ("import_statement", "export_statement"):
+                source = node.child_by_field_name("source")
+                if source is not None:
+                    found.add(_text(source).strip("'\""))
+            elif node.type == "call_expression" and (called := node.child_by_field_name("function")) is not None:
+                given = node.child_by_field_name("arguments")
+                first = given.named_children[0] if given is not None and given.named_children else None
+                if called.type == "import" or _text(called) == "require":
+                    literal = first is not None and first.type == "string"
+                    found.add(_text(first).strip("'\"") if literal and first is not None else "?")
+        return found
+
+    def waits(self) -> bool:
+        """Whether a name by which a script may wait stands outside its imports, or it awaits anything."""
+        inside: tuple[int, int] = (0, 0)
+        for node in _walk(self.tree.root_node):
+            if node.type == "import_statement":
+                inside = node.start_byte, node.end_byte
+                renamed = [n.child_by_field_name("name") for n in _walk(node) if n.child_by_field_name("alias")]
+                if any(name is not None and _text(name) in _WAITING for name in renamed):
+                    return True
+            elif node.type in ("await_expression", "async") or (
+                node.type in ("identifier", "property_identifier", "shorthand_property_identifier")
+                and not inside[0] <= node.start_byte < inside[1]
+                and _text(node) in _WAITING
+            ):
+                return True
+        return False
 
     def _imports_sleep(self) -> bool:
         for node in self.tree.root_node.named_children:
