@@ -41,6 +41,7 @@ from auditor.facts.delivery import LOAD_LOST_LIMITS, DeliveredLoad, Interval, Lo
 from auditor.facts.errors import HARD_LOG_KINDS, SOFT_LOG_KINDS, Errors
 from auditor.facts.header import Header, HeaderField
 from auditor.facts.host import CORE_SPAN_S, PEAK_SPAN_S, GeneratorHosts, HostUse
+from auditor.facts.iteration_time import IterationTime, KeyIterationTime, script_of
 from auditor.facts.iterations import Iterations, KeyIterations
 from auditor.facts.keys import Key
 from auditor.facts.latency import Latency, Population
@@ -56,7 +57,7 @@ from auditor.facts.stalls import FINE_STAMP_FIX, STALL_LIMITS, Pauses, Stall, St
 from auditor.facts.statements import Said, Statement, Statements, ThresholdMarks, totals_of
 from auditor.facts.store import Unknown
 from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate_summary, marks_of
-from auditor.facts.timeline import GeneratorEnd, KeyTimeline, Timeline
+from auditor.facts.timeline import CROSSED_CODE, GeneratorEnd, KeyTimeline, Timeline
 from auditor.facts.vu_pools import VUS_RESERVE, VuPool, VuPools
 from auditor.facts.vutime import VuTime
 from auditor.fields import DECIDING, FIELDS, LABEL_OF, MINIMUM_N, PERCENTILE_FIELDS, PERCENTILES, SUMMARY_KEYS
@@ -65,6 +66,7 @@ from auditor.units import NS_PER_MS, NS_PER_S
 
 __all__ = [
     "CORE_SPAN_S",
+    "CROSSED_CODE",
     "DECIDING",
     "FIELDS",
     "FINE_STAMP_FIX",
@@ -110,9 +112,11 @@ __all__ = [
     "HostUse",
     "InWindow",
     "Interval",
+    "IterationTime",
     "Iterations",
     "Judged",
     "Key",
+    "KeyIterationTime",
     "KeyIterations",
     "KeyPlan",
     "KeyTimeline",
@@ -172,6 +176,7 @@ __all__ = [
     "percentile_rules",
     "requests_with_error",
     "require_fine_stamps",
+    "script_of",
     "seconds",
     "total",
     "totals_of",

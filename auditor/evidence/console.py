@@ -161,7 +161,9 @@ class LogEvidence:
     """The last error of k6 itself, which is neither the script's nor a threshold's."""
     options_overridden: str = ""
     output_lost: int = 0
-    """Messages that samples were not written, or were lost on their way."""
+    """Messages that samples were not written, or were lost."""
+    backend_lost: int = 0
+    """Messages that samples did not reach a database (InfluxDB, Prometheus, StatsD)."""
     flush_warnings: int = 0
     """Messages that an output could not keep up."""
     vu_waits: int = 0
@@ -172,7 +174,16 @@ class LogEvidence:
     """Why lines may be missing: then what was not found is unknown, not absent."""
 
 
-_COUNTS = ("lines", "time_series", "exceptions", "fail_calls", "output_lost", "flush_warnings", "vu_waits")
+_COUNTS = (
+    "lines",
+    "time_series",
+    "exceptions",
+    "fail_calls",
+    "output_lost",
+    "backend_lost",
+    "flush_warnings",
+    "vu_waits",
+)
 _WORDS = ("thresholds_crossed", "stopped", "k6_error", "options_overridden", "unread")
 _LISTS = ("crossed_metrics", "timed_out", "marked_failed")
 _TABLES = ("requests_failed", "request_errors", "exceptions_outside", "exception_texts", "fail_texts")

@@ -69,6 +69,7 @@ class ScriptText:
     def is_http_alone(self) -> bool:
         """Whether it speaks HTTP by k6's own module, and nothing else."""
         return "k6/http" in self.modules and set(self.modules) <= SILENT_MODULES | {"k6/http"}
+
     environment: tuple[str, ...] = ()
     """Names of the environment variables that it reads (`__ENV.NAME`), in the order of the text."""
 

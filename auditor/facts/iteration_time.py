@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from auditor.evidence import Evidence, GeneratorEvidence, ScriptText
-from auditor.facts.iterations import KeyIterations, as_ns
 from auditor.facts.iterations import Iterations as AllIterations
+from auditor.facts.iterations import KeyIterations, as_ns
 from auditor.facts.keys import Key
 from auditor.facts.plan import StatedPlan
 from auditor.facts.requests import GeneratorRequests, aligned, requests_of, system_tags

@@ -112,9 +112,7 @@ def iterations(
     return Iterations(found)
 
 
-def _of(
-    generator: GeneratorSamples, scenario: str, console: Console | None, *, alone: bool
-) -> KeyIterations:
+def _of(generator: GeneratorSamples, scenario: str, console: Console | None, *, alone: bool) -> KeyIterations:
     durations = generator.of_scenario(generator.column("iteration_duration"), scenario)
     ended = generator.of_scenario(generator.column("iterations"), scenario)
     drops = generator.of_scenario(generator.column("dropped_iterations"), scenario)

@@ -10,7 +10,9 @@ How it is computed
     Exceptions that iterations threw, from the log of each generator (records with source=stacktrace or the hint
     "script exception", whose stack does not end in setup(), teardown() or handleSummary()) ÷ iterations
     started: more than 0.1 % is invalid. The script's own fail() is no exception (ER15). A log that exists is
-    evidence of none, even if it is empty; one of another run, or with lines that cannot be read, is not.
+    evidence of none, even if it is empty; one of another run, or with lines that cannot be read, is not. Nor
+    is an empty one if more than 0.1 % of the completed iterations of a scenario have no request while others
+    have, or if the console or the exit code says that a threshold was crossed, which k6 logs.
     Without a log: if the requests per completed iteration of each scenario are a whole number within 0.1 %, no
     iteration was cut short and it passes; else it is unknown.
 
@@ -28,12 +30,14 @@ When it is wrong
 from fractions import Fraction
 
 from auditor.api import (
+    CROSSED_CODE,
     Accounting,
     Declared,
     Evidence,
     Finding,
     Findings,
     GeneratorEvidence,
+    IterationTime,
     Limit,
     Limits,
     Missing,
@@ -65,9 +69,18 @@ def check(
     accounting: Accounting,
     declared: Declared,
     requests: Requests | None,
+    spent: IterationTime | None,
     limits: Limits,
 ) -> Findings:
     for generator in evidence.generators:
+        if generator.log is not None and (doubt := _doubt_of_empty(generator, declared, spent, limits)):
+            yield Unknown(
+                f"{', '.join(generator.log.paths)} is empty, and {doubt}: whether the script threw exceptions "
+                "is not known",
+                LOG_FIX,
+                missing=Missing.LOG,
+            )
+            continue
         if (foreign := generator.foreign_of("log")) is not None and generator.log is None:
             yield Unknown(
                 f"{foreign.path} is {foreign.reason}: whether this run's script threw exceptions is not known",
@@ -78,6 +91,26 @@ def check(
             yield from _without_log(generator.name, accounting, declared, requests, limits)
         else:
             yield from _from_log(generator, accounting, limits)
+
+
+def _doubt_of_empty(
+    generator: GeneratorEvidence, declared: Declared, spent: IterationTime | None, limits: Limits
+) -> str:
+    """What contradicts an empty log; empty if nothing does, or if it has lines."""
+    if generator.log is None or generator.log.lines:
+        return ""
+    if generator.exit_code is not None and generator.exit_code.code == CROSSED_CODE:
+        return f"{generator.exit_code.path} is {CROSSED_CODE}: k6 logs which thresholds were crossed"
+    console = generator.console
+    if console is not None and any(one.passed is False for one in console.thresholds):
+        return f"{console.path} shows a crossed threshold, which k6 logs"
+    for key, one in spent.by_key.items() if spent is not None else ():
+        if key.generator != generator.name or declared.is_support(key.scenario) or not one.requests:
+            continue
+        share = one.without_request / one.completed
+        if share > limits["exceptions"]:
+            return f"{one.without_request:,} of {one.completed:,} iterations of {key} have no request ({share:.2%})"
+    return ""
 
 
 def _from_log(generator: GeneratorEvidence, accounting: Accounting, limits: Limits) -> Findings:

@@ -14,7 +14,13 @@ How it is computed
     of the largest of them is missing. A warning above 0, invalid above 0.01 % of the lines, requests or
     iterations. Metrics that are wholly absent are a choice, not a loss. A file that ends early may have one
     incomplete set at its end; EV01 covers that. Invalid, too, is a file that several k6 processes wrote into:
-    NUL bytes, `vus` with different tags, or more than 1.5 samples of `vus` a second.
+    NUL bytes, `vus` with different tags, or more than 1.5 samples of `vus` a second; and a log in which k6
+    itself says that samples were not written or lost (a warning where they did not reach a database, or an
+    output could not keep up).
+    Requests that are lost whole leave their bytes: completed iterations that have bytes (`data_sent`), and
+    no request of any protocol, are at least the larger of (iterations with bytes − requests) and those in
+    whose time no request ended. Beyond 0.1 % invalid where the script was read and speaks HTTP alone, else a
+    warning; not asked where no request has a sample.
 
 How to fix it
     Use the points file as k6 wrote it, without jq, grep, sampling or a log shipper in between, and with disk
@@ -32,16 +38,22 @@ import numpy as np
 from auditor.api import (
     NS_PER_S,
     REQUEST_SET,
+    Evidence,
     Finding,
     Findings,
+    GeneratorEvidence,
     GeneratorSamples,
+    IterationTime,
     Limit,
     Limits,
     Rule,
     Samples,
     Scope,
+    Severity,
     Timeline,
     count,
+    percent,
+    script_of,
 )
 
 RULE = Rule(
@@ -54,6 +66,7 @@ RULE = Rule(
     limits=(
         Limit("lost", 0, "samples", "own: k6 loses none"),
         Limit("grave_share", 0.0001, "share of lines or requests", "own: a tenth of what p99.9 depends on"),
+        Limit("without_request", 0.001, "share of the iterations with bytes", "own: p99.9 depends on them"),
     ),
     references=("grafana/k6#2988",),
 )
@@ -62,7 +75,16 @@ MOST_TICKS_PER_S = 1.5
 WHOLE = "use the points file as k6 wrote it (no filter, sampling or log shipper in between), or run again"
 
 
-def check(samples: Samples, timeline: Timeline | None, limits: Limits) -> Findings:
+def check(
+    samples: Samples,
+    timeline: Timeline | None,
+    evidence: Evidence,
+    spent: IterationTime | None,
+    limits: Limits,
+) -> Findings:
+    for generator in evidence.generators:
+        yield from said_by_k6(generator, limits)
+        yield from without_requests(generator, samples, spent, limits)
     for name, own in samples.by_generator.items():
         yield from unreadable(name, own, limits)
         early = timeline is not None and timeline.ends[name].ended_early
@@ -97,6 +119,55 @@ def unreadable(name: str, own: GeneratorSamples, limits: Limits) -> Iterator[Fin
             evidence=(own.path,),
             scope=Scope(generator=name),
             severity="warning",
+        )
+
+
+def said_by_k6(generator: GeneratorEvidence, limits: Limits) -> Iterator[Finding]:
+    """What k6's own log says was lost."""
+    log = generator.log
+    if log is None:
+        return
+    told: tuple[tuple[int, str, Severity], ...] = (
+        (log.output_lost, "samples were not written, or were lost", "invalid"),
+        (log.backend_lost, "samples did not reach the database that they were sent to", "warning"),
+        (log.flush_warnings, "an output could not keep up with the samples", "warning"),
+    )
+    for n, what, severity in told:
+        if n > limits["lost"]:
+            yield Finding(
+                message=f"k6 says in {', '.join(log.paths)}, {n:,} times: {what}",
+                fix="give the output a quicker disk or backend and more memory, and run again",
+                observed=count(n, "messages"),
+                limit=count(limits["lost"], "messages"),
+                evidence=log.paths,
+                scope=Scope(generator=generator.name, name="log"),
+                severity=severity,
+            )
+
+
+def without_requests(
+    generator: GeneratorEvidence, samples: Samples, spent: IterationTime | None, limits: Limits
+) -> Iterator[Finding]:
+    """Iterations that sent bytes, and whose requests are not in the points."""
+    own = samples.by_generator.get(generator.name)
+    script = script_of(generator)
+    for key, one in spent.by_key.items() if spent is not None else ():
+        if own is None or key.generator != generator.name or not one.requests or not one.with_bytes:
+            continue
+        share = one.bytes_without_request / one.with_bytes
+        if share <= limits["without_request"]:
+            continue
+        sure = script is not None and script.is_http_alone
+        why = "" if sure else " (unless the script sends them by other means than k6/http)"
+        yield Finding(
+            message=f"{key}: {one.bytes_without_request:,} of {one.with_bytes:,} iterations sent bytes (data_sent) "
+            f"and have no request in {own.path} ({share:.2%}): their requests are missing{why}",
+            fix=WHOLE,
+            observed=percent(share),
+            limit=percent(limits["without_request"]),
+            evidence=(own.path, *([script.path] if script is not None else [])),
+            scope=Scope(key.generator, key.scenario),
+            severity="invalid" if sure else "warning",
         )
 
 

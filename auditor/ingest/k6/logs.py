@@ -37,9 +37,11 @@ _OVERRODE = re.compile(
     r"level configuration overrode scenarios configuration entirely|overrides scenarios configuration"
 )
 _OUTPUT_LOST = re.compile(
-    r"Sample\(s\) couldn't be marshalled|Couldn't write stats|Failed to send the time series data"
-    r"|Couldn't send \d+ out of \d+ metrics|[Ss]amples? (?:were|was) (?:not written|lost|dropped)"
+    r"Sample\(s\) couldn't be marshalled|[Ss]amples? (?:were|was) (?:not written|lost|dropped)"
     r"|[Cc]ouldn't (?:write|flush|store) (?:the )?(?:samples|metrics)"
+)
+_BACKEND_LOST = re.compile(
+    r"Couldn't write stats|Failed to send the time series data|Couldn't send \d+ out of \d+ metrics"
 )
 _SLOW_FLUSH = re.compile(r"flush operation took higher than|but it took .* while flush period is")
 _VU_WAIT = re.compile(r"Could not get a VU from the buffer")
@@ -112,6 +114,7 @@ class _Counts:
     k6_error: str = ""
     overridden: str = ""
     output_lost: int = 0
+    backend_lost: int = 0
     flush_warnings: int = 0
     vu_waits: int = 0
     last_time: str = ""
@@ -144,6 +147,8 @@ class _Counts:
             self.overridden = self.overridden or text.strip()
         elif _OUTPUT_LOST.search(text):
             self.output_lost += 1
+        elif _BACKEND_LOST.search(text):
+            self.backend_lost += 1
         elif _SLOW_FLUSH.search(text):
             self.flush_warnings += 1
         elif _VU_WAIT.search(text):
@@ -221,6 +226,7 @@ class _Counts:
             k6_error=self.k6_error,
             options_overridden=self.overridden,
             output_lost=self.output_lost,
+            backend_lost=self.backend_lost,
             flush_warnings=self.flush_warnings,
             vu_waits=self.vu_waits,
             span=self._span(),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from auditor.evidence import SILENT_MODULES, Options, ScriptText
+from auditor.evidence import Options, ScriptText
 from auditor.ingest.k6.options import read_options
 
 if TYPE_CHECKING:
@@ -306,7 +306,9 @@ class _Script:
                 source = node.child_by_field_name("source")
                 if source is not None:
                     found.add(_text(source).strip("'\""))
-            elif node.type == "call_expression" and (called := node.child_by_field_name("function")) is not None:
+            elif (
+                node.type == "call_expression" and (called := node.child_by_field_name("function")) is not None
+            ):
                 given = node.child_by_field_name("arguments")
                 first = given.named_children[0] if given is not None and given.named_children else None
                 if called.type == "import" or _text(called) == "require":
