@@ -57,6 +57,7 @@ from auditor.facts.stalls import FINE_STAMP_FIX, STALL_LIMITS, Pauses, Stall, St
 from auditor.facts.statements import Said, Statement, Statements, ThresholdMarks, totals_of
 from auditor.facts.store import Unknown
 from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate_summary, marks_of
+from auditor.facts.throttle import HeldBack, Throttle
 from auditor.facts.timeline import CROSSED_CODE, GeneratorEnd, KeyTimeline, Timeline
 from auditor.facts.vu_pools import VUS_RESERVE, VuPool, VuPools
 from auditor.facts.vutime import VuTime
@@ -109,6 +110,7 @@ __all__ = [
     "GeneratorSamples",
     "Header",
     "HeaderField",
+    "HeldBack",
     "HostUse",
     "InWindow",
     "Interval",
@@ -155,6 +157,7 @@ __all__ = [
     "Threshold",
     "ThresholdMarks",
     "Thresholds",
+    "Throttle",
     "Timeline",
     "Unknown",
     "VuPool",

@@ -60,18 +60,17 @@ class ScriptText:
     """Line of `options` and of its keys `scenarios` and `thresholds`, from 1; those that are there."""
     end_sleep_s: Fraction | None = None
     """The sleep that every whole iteration of the default function ends with; None if it is not literal."""
+    environment: tuple[str, ...] = ()
+    """Names of the environment variables that it reads (`__ENV.NAME`), in the order of the text."""
     modules: tuple[str, ...] = ()
     """What it imports, sorted; "?" stands for what only running it tells."""
     may_wait: bool = True
-    """Whether anything in it may wait: a sleep, a timer, await, a look at the clock, or a module of one's own."""
+    """Whether anything in it may wait: a sleep, a timer, await, the clock, or a module of one's own."""
 
     @property
     def is_http_alone(self) -> bool:
         """Whether it speaks HTTP by k6's own module, and nothing else."""
         return "k6/http" in self.modules and set(self.modules) <= SILENT_MODULES | {"k6/http"}
-
-    environment: tuple[str, ...] = ()
-    """Names of the environment variables that it reads (`__ENV.NAME`), in the order of the text."""
 
 
 OptionsKind = Literal["inspect", "archive", "script"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from auditor.evidence import Options, ScriptText
+from auditor.evidence import SILENT_MODULES, Options, ScriptText
 from auditor.ingest.k6.options import read_options
 
 if TYPE_CHECKING:
@@ -253,7 +253,15 @@ class _Script:
         return self.bindings.get(self.exported.get("options", ""))
 
     def text(self, path: str, reader: _Evaluator) -> ScriptText:
-        return ScriptText(path, self.lines(), self.end_sleep_s(reader), self.environment())
+        modules = self.modules()
+        return ScriptText(
+            path=path,
+            lines=self.lines(),
+            end_sleep_s=self.end_sleep_s(reader),
+            environment=self.environment(),
+            modules=tuple(sorted(modules)),
+            may_wait=self.waits() or not modules <= SILENT_MODULES | {"k6/http"},
+        )
 
     def environment(self) -> tuple[str, ...]:
         """The names that follow `__ENV`: as a member, in brackets, or taken out of it by name."""
