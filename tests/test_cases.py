@@ -43,9 +43,6 @@ NOT_YET = {  # case -> what is missing
     "report_code_above.md": "reading of report fields",
     "report_slo.md": "reading of report fields",
     "report_failed_20.md": "reading of report fields",
-    "rps_flag": "a throttle inside k6 that the options do not show",
-    "lost_requests": "iterations with bytes and without a request",
-    "without_iterations": "a metric family that was filtered out",
 }
 
 

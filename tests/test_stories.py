@@ -126,7 +126,7 @@ STORIES = [
         "0s",
         "INVALID",
         fails={"OL01", "OL02", "OL03", "SD01", "SD03", "SD06", "CO05", "GH03", "GH04"},
-        warns={"GH02", "TH01", "SD02", "SD09", "SS08"},
+        warns={"GH02", "TH01", "SD02", "SD09", "SS08", "WM03"},
         figures={
             "accounting.heavy.planned": 20000,
             "accounting.heavy.silent": 298,
@@ -156,7 +156,7 @@ STORIES = [
         "rps_throttled",
         "0s",
         "INVALID",
-        fails={"WM04", "OL01", "OL02", "OL03", "SD01", "SD06", "SD08"},
+        fails={"WM03", "WM04", "OL01", "OL02", "OL03", "SD01", "SD06", "SD08"},
         warns={"TH01", "SD02", "SD09", "LS01", "SS08"},
         figures={"p50": 17.80, "accounting.api.dropped": 602},
     ),

@@ -18,10 +18,12 @@ from auditor.facts.latency import Latency, Population
 from auditor.facts.missing import Missing, Needs
 from auditor.facts.plan import KeyPlan, Plan
 from auditor.facts.quantiles import Cell
+from auditor.facts.requests import Requests
 from auditor.facts.schedule import Schedule
 from auditor.facts.store import FactStore, Unknown, provides
 from auditor.facts.timeline import KeyTimeline, Timeline, union_s
 from auditor.fields import FIELDS, MINIMUM_N, Status
+from auditor.units import NS_PER_MS
 
 
 @dataclass(frozen=True)
@@ -223,9 +225,23 @@ def _achieved(store: FactStore, plan: Plan, scenario: str | None) -> _Made:
         latency = store.get(Latency)
         population = latency.pooled if scenario is None else latency.by_scenario.get(scenario)
         if population is not None:
-            detail["requests_per_s"] = float(population.sent / length)
+            sent = _requests_started(store, plan, scenario) if population.totals is None else population.sent
+            detail["requests_per_s"] = float(sent / length)
             detail["requests_per_iteration"] = population.requests_per_iteration
     return _Made("ok", float(started / length), detail=detail)
+
+
+def _requests_started(store: FactStore, plan: Plan, scenario: str | None) -> int:
+    """Requests whose own start lies in the window. Those of iterations that start in it may be later, where
+    something holds them back: they have a latency, and are no load of the window."""
+    timeline, requests = store.get(Timeline), store.get(Requests)
+    started = 0
+    for key in _keys(store, plan, scenario):
+        own, course = requests.by_generator.get(key.generator), timeline.keys[key]
+        if own is not None and course.window_s > 0:
+            inside = own.of(key.scenario) & course.inside(own.start_ns, slack_ns=NS_PER_MS)
+            started += int((inside & (own.start_ns < course.to_ns + NS_PER_MS + course.slack_ns)).sum())
+    return started
 
 
 def _dropped(store: FactStore, plan: Plan, scenario: str | None) -> _Made:

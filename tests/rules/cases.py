@@ -188,6 +188,27 @@ def request_lines(end_s: float, duration_ms: float, scenario: str = "api", **tag
     return [point(metric, end_s, value, **every) for metric, value in values.items()]
 
 
+def scripted(body: str, *imports: str) -> Change:
+    """Put a script beside the points: the options of `Scenario`'s defaults over 10 s, and a default function."""
+    head = "".join(f"{line};\n" for line in imports or ('import http from "k6/http"',))
+    options = (
+        'export const options = { scenarios: { api: { executor: "constant-arrival-rate", rate: 100, timeUnit: "1s", '
+        'duration: "10s", preAllocatedVUs: 50, maxVUs: 100 } } };\n'
+    )
+
+    def apply(folder: Path) -> None:
+        (folder / "script.js").write_text(f"{head}{options}export default function () {{ {body} }}\n")
+
+    return apply
+
+
+def without_requests(lost: int, **run: Any) -> World:
+    """100/s for 10 s in iterations of 25 ms that send bytes, each with a request of 20 ms but for so many."""
+    kept = less(slots(100, 10), lost)
+    lines = [line for start_s in kept for line in request_lines(start_s + 0.02, 20.0)]
+    return world(Scenario(duration_s=10, requests=0, think_ms=25.0), extra_lines=lines, console=False, **run)
+
+
 def slots(rate: int, length_s: float) -> list[float]:
     return Scenario(rate=rate, duration_s=length_s).slots_s()
 

@@ -25,6 +25,7 @@ from tests.rules.cases import (
     request_lines,
     several,
     table,
+    without_requests,
     world,
 )
 
@@ -164,6 +165,9 @@ CASES = [
     Case("ER06", "no request", "not-applicable", NO_REQUESTS),
     # 0.1 % of 1,000 iterations is 1.
     Case("ER11", "an empty log", "pass", HEALTHY),
+    Case("ER11", "an empty log, 1 of 1,000 iterations without a request", "pass", without_requests(1)),
+    Case("ER11", "an empty log, 2 of 1,000 iterations without a request", "unknown", without_requests(2), says="log.txt is empty, and 2 of 1,000"),
+    Case("ER11", "an empty log, and exit code 99", "unknown", world(exit_code=99), says="exit_code is 99"),
     Case("ER11", "1 of 1,000 threw", "pass", thrown(1)),
     Case("ER11", "2 of 1,000 threw", "fail:invalid", thrown(2), ("",), "2 exceptions in 1,000"),
     Case("ER11", "crossed thresholds are no exceptions", "pass", world(log=5 * CROSSED)),

@@ -41,9 +41,11 @@ from tests.rules.cases import (
     points,
     remove,
     request_lines,
+    scripted,
     several,
     slots,
     table,
+    without_requests,
     world,
 )
 from tests.rules.test_summaries import summary
@@ -177,6 +179,15 @@ CASES = [
     Case("EV02", "NUL bytes in the middle", "fail:invalid", world(change=points(lambda found: [*found[:500], "\0" * 4096, *found[500:]])), ("", ""), "NUL bytes"),
     Case("EV02", "a torn end is EV01's", "pass", world(change=TORN)),
     Case("EV02", "values that are no number", "fail:warning", world(extra_lines=[point("mine", 5.0, 1.0).replace('"value":1.0', '"value":+Inf')]), ("",), "not a finite number"),
+    # 2 of 1,000 iterations that sent bytes have no request: 0.2 %; 1 of 1,000 is 0.1 %, the limit.
+    Case("EV02", "every iteration has a request", "pass", without_requests(0)),
+    Case("EV02", "1 of 1,000 iterations has bytes and no request", "pass", without_requests(1)),
+    Case("EV02", "2 of 1,000, script not kept", "fail:warning", without_requests(2), ("api",), "2 of 1,000 iterations sent bytes"),
+    Case("EV02", "2 of 1,000, the script speaks HTTP alone", "fail:invalid", without_requests(2, change=scripted("http.get('http://x/')")), ("api",)),
+    Case("EV02", "2 of 1,000, the script has a socket", "fail:warning", without_requests(2, change=scripted("http.get('http://x/')", 'import http from "k6/http"', 'import ws from "k6/ws"'))),
+    Case("EV02", "k6 says that samples were lost", "fail:invalid", world(log=LOG + 'error msg="Samples were not written"\n'), ("log",), "samples were not written"),
+    Case("EV02", "a database was not reached", "fail:warning", world(log=LOG + "error msg=\"Couldn't write stats\"\n"), ("log",)),
+    Case("EV02", "an output could not keep up", "fail:warning", world(log=LOG + 'warning msg="The flush operation took higher than the expected set push interval."\n'), ("log",)),
     Case("EV03", "all agree", "pass", HEALTHY),
     Case("EV03", "another rate", "fail:invalid", options("rate", 130), ("api",), "100.00/s"),
     Case("EV03", "another length", "fail:invalid", options("duration", "40s"), ("api",)),

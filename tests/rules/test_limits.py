@@ -39,6 +39,7 @@ from tests.rules import test_schedule as schedule
 from tests.rules import test_stalls as stalls
 from tests.rules import test_steady_state as steady
 from tests.rules import test_summaries as summaries
+from tests.rules import test_workload as workload
 from tests.rules.cases import (
     CLOSED,
     HEALTHY,
@@ -53,6 +54,7 @@ from tests.rules.cases import (
     more,
     several,
     slots,
+    without_requests,
     world,
 )
 from tests.rules.judging import JudgedRun, judge_rule, said
@@ -265,6 +267,7 @@ MOVES = [
     Move("EV02.lost", LOST_LINE, "fail:warning", (1, "pass")),
     Move("EV02.grave_share", LOST_LINE, "fail:warning", (0.0002, "fail:warning"), (0.00005, "fail:invalid")),
     # max(1, 0.1 % of 501) is 1.
+    Move("EV02.without_request", without_requests(2), "fail:warning", (0.003, "pass"), (0.0005, "fail:warning")),
     Move("EV03.iterations", completed(501, 5), "pass", (2, "pass"), (0.9, "fail:invalid")),
     # 0.1 % of 3,003 is 3.003.
     Move("EV03.share", completed(3003, 30), "pass", (0.01, "pass"), (0.0005, "fail:invalid")),
@@ -304,6 +307,9 @@ MOVES = [
     Move("LS11.iteration_slack_ms", latency.beside(52.0), "fail:invalid", (3, "pass"), (0.5, "fail:invalid")),
     # 12 s; from the first start to the last stamp are 10.04 s.
     Move("LS11.evidence_slack_ms", latency.LONG, "fail:invalid says the whole run", (2000, "fail:invalid says the longest iteration"), (500, "fail:invalid says the whole run")),
+    # 6 ms of 16 ms.
+    Move("WM03.share", workload.thinking(6.0), "fail:warning", (0.4, "pass"), (0.1, "fail:warning")),
+    Move("WM03.least_ms", workload.thinking(4.9), "pass", (7, "pass"), (4, "fail:warning")),
     Move("OL01.deviation", offered.started(100, 30, 2939), "fail:invalid", (0.03, "pass"), (0.01, "fail:invalid")),
     # 3 of 100 slots missing: more than 2 %, and allowed where the stage counts as small.
     Move("OL02.small_slots", offered.small_stage(3), "pass", (200, "pass"), (50, "fail:invalid")),
