@@ -45,7 +45,7 @@ class KeyIterationTime:
     iteration_ms: float
     """Mean."""
     requests_ms: float | None
-    """Client-felt time of the requests, per completed iteration; None where a protocol's time is not recorded."""
+    """Client-felt time of the requests, per completed iteration; None if a protocol's time is not recorded."""
 
 
 @dataclass(frozen=True)

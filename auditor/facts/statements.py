@@ -1,8 +1,8 @@
 """What several sources state of one quantity, in one table: quantity × source, by generator.
 
-The points, every form of summary, the console's end-of-test text and its last count all speak of everything that
-a k6 process sampled: setup() included, no window, k6's own percentiles. So they are equal, of aborted runs too,
-but for digits that were cut off in print (docs/semantics.md §8). Points whose file is torn state nothing.
+The points, every form of summary, the console's end-of-test text and its last count all speak of everything
+that a k6 process sampled: setup() included, no window, k6's own percentiles. So they are equal, of aborted runs
+too, but for digits that were cut off in print (docs/semantics.md §8). Points whose file is torn state nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Statement:
         return self.unit not in ("ms", "s")
 
     def differing(self, share: float = 0.0) -> Iterator[tuple[Said, Said]]:
-        """(what counts, what contradicts it): each source beyond the doubt of both, and this share, of the first."""
+        """(what counts, what contradicts it): each source that differs by more than the doubt of both, or share."""
         first = self.said[0]
         for other in self.said[1:]:
             allowed = max(first.doubt + other.doubt, share * max(abs(first.value), abs(other.value)))
@@ -118,10 +118,11 @@ def _of(generator: GeneratorEvidence, own: GeneratorSamples | None) -> Iterator[
     totals = totals_of(generator)
     cells: dict[tuple[str, str], list[Said]] = {}
     for summary in totals:
+        rounded = _rounding(summary)
         for name, metric in summary.metrics.items():
             for key, value in metric.values.items():
                 if _is_compared(key):
-                    said = Said(summary.path, value, _doubt(metric, key, value))
+                    said = Said(summary.path, value, _doubt(metric, key, rounded))
                     cells.setdefault((name, key), []).append(said)
     for (name, key), said in cells.items():
         here = _by_points(own, name, key) if own is not None else None
@@ -153,16 +154,23 @@ def _percentile(key: str) -> float | None:
     return p if 0 <= p <= 100 else None
 
 
-def _doubt(metric: SummaryMetric, key: str, value: float) -> float:
+def _doubt(metric: SummaryMetric, key: str, rounded: float) -> float:
     """One in the last place that is printed: a script may round what it writes, and k6 cuts what it prints."""
     if key in metric.steps:
         return metric.steps[key]
-    if key in _COUNTS:
-        return 0.0
-    text = repr(value)
-    if "e" in text:
-        return 0.0
-    return 1.0 if value == int(value) else float(10.0 ** -len(text.partition(".")[2]))
+    return 0.0 if key in _COUNTS else rounded
+
+
+def _rounding(summary: Summary) -> float:
+    """One in the last place of the longest figure of a trend: a script that rounds, rounds them all."""
+    texts = [
+        repr(value)
+        for metric in summary.metrics.values()
+        for key, value in metric.values.items()
+        if key not in _COUNTS and _is_compared(key)
+    ]
+    decimals = max((len(t.partition(".")[2].removesuffix("0")) for t in texts if "e" not in t), default=0)
+    return float(10.0**-decimals)
 
 
 def _unit(name: str, key: str) -> str:
@@ -282,7 +290,7 @@ def _lengths(
 def _marks(
     generator: GeneratorEvidence, own: GeneratorSamples | None, thresholds: Thresholds | None
 ) -> Iterator[ThresholdMarks]:
-    """Thresholds by the points, by every summary and end-of-test text, and by the metrics that the log names."""
+    """Thresholds by the points, by every summary and end-of-test text, and by the metrics the log names."""
     rows: dict[tuple[str, str], dict[str, bool]] = {}
     if own is not None:
         named = [(t.metric, t.expression) for t in thresholds.found] if thresholds is not None else []

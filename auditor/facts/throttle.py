@@ -19,12 +19,12 @@ from auditor.units import NS_PER_S
 SPAN_S = 10
 """For so long the rate must stay."""
 STEADY = 0.01
-"""Share of the rate by which a second may differ from it, or one request, which falls to either side of its edge."""
+"""Share of the rate by which a second may differ from it, or one request, which falls on either side."""
 
 
 @dataclass(frozen=True)
 class HeldBack:
-    """Of one generator: seconds in a row whose request rate stayed within 1 % of one constant below the demand."""
+    """Of one generator: seconds in a row whose request rate kept to one constant below the demand."""
 
     per_s: float
     demand_per_s: float
@@ -42,7 +42,7 @@ class Throttle:
 
 @provides
 def throttle(requests: Requests, iterations: Iterations) -> Throttle:
-    """Look for a constant rate of request starts, all scenarios of a process together, as the limit counts them."""
+    """Look for a constant rate of request starts, all scenarios of a process together, as k6 counts them."""
     found: dict[str, HeldBack] = {}
     for name, own in requests.by_generator.items():
         starts = [i.start_ns for key, i in iterations.by_key.items() if key.generator == name]

@@ -109,7 +109,8 @@ def _doubt_of_empty(
             continue
         share = one.without_request / one.completed
         if share > limits["exceptions"]:
-            return f"{one.without_request:,} of {one.completed:,} iterations of {key} have no request ({share:.2%})"
+            of = f"{one.without_request:,} of {one.completed:,} iterations of {key}"
+            return f"{of} have no request ({share:.2%})"
     return ""
 
 

@@ -160,8 +160,8 @@ def without_requests(
         sure = script is not None and script.is_http_alone
         why = "" if sure else " (unless the script sends them by other means than k6/http)"
         yield Finding(
-            message=f"{key}: {one.bytes_without_request:,} of {one.with_bytes:,} iterations sent bytes (data_sent) "
-            f"and have no request in {own.path} ({share:.2%}): their requests are missing{why}",
+            message=f"{key}: {one.bytes_without_request:,} of {one.with_bytes:,} iterations sent bytes "
+            f"(data_sent) and have no request in {own.path} ({share:.2%}): their requests are missing{why}",
             fix=WHOLE,
             observed=percent(share),
             limit=percent(limits["without_request"]),

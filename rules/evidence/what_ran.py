@@ -293,8 +293,9 @@ def against_log(
         said = Said(log.paths[0], len(log.insufficient_vus))
         yield replace(
             _counted(generator, "dropped iterations", Said(own.path, 0), said),
-            message=f'{log.paths[0]} says that no VU was left ("Insufficient VUs"), which k6 says when it drops '
-            f"an iteration; {own.path} has no dropped iteration: the log is of another run, or points are missing",
+            message=f'{log.paths[0]} says that no VU was left ("Insufficient VUs"), which k6 says when it '
+            f"drops an iteration; {own.path} has no dropped iteration: the log is of another run, or points are "
+            "missing",
         )
 
 
@@ -304,8 +305,10 @@ def against_thresholds(generator: GeneratorEvidence, samples: Samples | None) ->
     stated: list[tuple[str, dict[str, set[str]]]] = []
     if own is not None:
         stated.append((own.path, _expressions((d.name, d.thresholds) for d in own.definitions.values())))
-    for total in totals_of(generator):
-        stated.append((total.path, _expressions((m.name, tuple(m.crossed)) for m in total.metrics.values())))
+    stated += [
+        (total.path, _expressions((m.name, tuple(m.crossed)) for m in total.metrics.values()))
+        for total in totals_of(generator)
+    ]
     options = generator.source_of("thresholds")
     ran = [(path, table) for path, table in stated if table]
     for path, table in ran:

@@ -86,8 +86,9 @@ def check(
         words = "think time or a throttle?"
         if held is not None:
             words = (
-                f"for {held.seconds} s from {clock(held.from_ns)} on the requests kept to {held.per_s:,.4g}/s while "
-                f"{held.demand_per_s:,.4g}/s were due" + (": a throttle inside k6" if sure else "; " + words)
+                f"for {held.seconds} s from {clock(held.from_ns)} on the requests kept to {held.per_s:,.4g}/s "
+                f"while {held.demand_per_s:,.4g}/s were due"
+                + (": a throttle inside k6" if sure else "; " + words)
             )
         yield _finding(one, left_ms, words, samples.by_generator[key.generator].path, limits, sure=sure)
     if not judged:
@@ -99,9 +100,10 @@ def _finding(
 ) -> Finding:
     return Finding(
         message=f"{one.key}: an iteration takes {one.iteration_ms:,.4g} ms in the mean, its requests take "
-        f"{one.requests_ms or 0:,.4g} ms; {left_ms:,.4g} ms are explained by neither a request nor a sleep: {words}",
-        fix="remove --rps and K6_RPS (or the sleep), and run again; if it is think time, keep the script beside "
-        "the run",
+        f"{one.requests_ms or 0:,.4g} ms; {left_ms:,.4g} ms are explained by neither a request nor a sleep: "
+        f"{words}",
+        fix="remove --rps and K6_RPS (or the sleep), and run again; if it is think time, keep the script "
+        "beside the run",
         observed=milliseconds(left_ms),
         limit=milliseconds(max(limits["share"] * one.iteration_ms, limits["least_ms"])),
         evidence=(path,),

@@ -129,13 +129,19 @@ NO_THRESHOLDS_PRINTED = edit("console.txt", lambda t: t.replace("  █ THRESHOLD
 PROGRESS_ONLY = edit(
     "console.txt", lambda t: t.split("  █ THRESHOLDS")[0].replace("0 complete", "700 complete")
 )
+
+
 def progress(printed_n: int) -> Change:
     """A console that was cut off at a progress line, which counts so many iterations."""
-    return edit("console.txt", lambda t: t.split("  █ THRESHOLDS")[0].replace("0 complete", f"{printed_n} complete"))
+    return edit(
+        "console.txt", lambda t: t.split("  █ THRESHOLDS")[0].replace("0 complete", f"{printed_n} complete")
+    )
 
 
 REQUEST_FAILED = LOG + 'warning msg="Request Failed" error="Get \\"http://x/\\": request timeout"\n'
-INSUFFICIENT = LOG + 'warning msg="Insufficient VUs, reached 100 active VUs and cannot initialize more" scenario=api\n'
+INSUFFICIENT = (
+    LOG + 'warning msg="Insufficient VUs, reached 100 active VUs and cannot initialize more" scenario=api\n'
+)
 PROGRESS_ABOVE = edit(
     "console.txt", lambda t: t.split("  █ THRESHOLDS")[0].replace("0 complete", "1002 complete")
 )

@@ -30,6 +30,7 @@ from tests.rules.cases import (
 EACH: dict[str, Any] = {"executor": "per-vu-iterations", "vus": 10, "iterations": 20, "rate": 20}
 WITH_SEED = [Scenario(duration_s=10), closed(name="seed", duration_s=5)]
 
+
 def thinking(ms: float, **run: Any) -> World:
     """Requests of 10 ms, and iterations that take so much longer."""
     return world(Scenario(duration_s=10, answer=always(10.0), think_ms=ms), **run)
