@@ -146,6 +146,7 @@ def _filtered_out(generator: GeneratorSamples, console: Console | None) -> tuple
         Unknown: if what is left does not say when iterations started.
     """
     listed = generator.count_of
+    absent: tuple[str, ...]
     if not any(listed.get(metric) for metric in EVERY_ITERATION):
         ran = listed.get("http_reqs") or listed.get("http_req_duration")
         if not ran or (console is not None and console.counts is not None and not console.counts.completed):

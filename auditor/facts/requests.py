@@ -287,7 +287,7 @@ def _failed(
 
 
 def requests_with_error(samples: GeneratorSamples) -> int | None:
-    """HTTP requests of the whole file (setup() included) with a failure or an error; None if nothing says it."""
+    """HTTP requests of the whole file, setup() included, that failed or name an error; None if none tells."""
     column = samples.column(HTTP)
     status, code = samples.tag("status", "?"), samples.tag("error_code", "")
     failed = samples.column("http_req_failed")

@@ -61,7 +61,7 @@ class Statement:
         return self.unit not in ("ms", "s")
 
     def differing(self, share: float = 0.0) -> Iterator[tuple[Said, Said]]:
-        """(what counts, what contradicts it): each source that differs by more than the doubt of both, or share."""
+        """(what counts, what contradicts it): each source beyond the doubt of both, and this share."""
         first = self.said[0]
         for other in self.said[1:]:
             allowed = max(first.doubt + other.doubt, share * max(abs(first.value), abs(other.value)))
@@ -124,9 +124,9 @@ def _of(generator: GeneratorEvidence, own: GeneratorSamples | None) -> Iterator[
                 if _is_compared(key):
                     said = Said(summary.path, value, _doubt(metric, key, rounded))
                     cells.setdefault((name, key), []).append(said)
-    for (name, key), said in cells.items():
+    for (name, key), stated in cells.items():
         here = _by_points(own, name, key) if own is not None else None
-        sources = [here, *said] if here is not None else said
+        sources = [here, *stated] if here is not None else stated
         if len(sources) > 1:
             quantity = _WORDS.get(f"{name} {key}", f"{name} {key}")
             yield Statement(generator.name, quantity, _unit(name, key), tuple(sources))

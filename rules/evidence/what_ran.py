@@ -294,8 +294,8 @@ def against_log(
         yield replace(
             _counted(generator, "dropped iterations", Said(own.path, 0), said),
             message=f'{log.paths[0]} says that no VU was left ("Insufficient VUs"), which k6 says when it '
-            f"drops an iteration; {own.path} has no dropped iteration: the log is of another run, or points are "
-            "missing",
+            f"drops an iteration; {own.path} has no dropped iteration: the log is of another run, or "
+            "points are missing",
         )
 
 
