@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.builder import Scenario
+from tests.builder import Answer, Scenario
 from tests.rules.cases import (
     CLOSED,
     HEALTHY,
@@ -15,12 +17,14 @@ from tests.rules.cases import (
     PAIR,
     TORN,
     Case,
+    Change,
     World,
     always,
     closed,
     fails,
     half,
     lost,
+    points,
     request_lines,
     several,
     slots,
@@ -41,6 +45,32 @@ def beside(duration_ms: float, change: Any = None, **scenario: Any) -> World:
     own = {"duration_s": 10, "answer": always(50.0), "think_ms": 0.0}
     lines = request_lines(9.0, duration_ms)
     return world(Scenario(**{**own, **scenario}), extra_lines=lines, change=change, log="")
+
+
+def parts(part: str, change: Callable[[float], float]) -> Change:
+    """Change one part of every request."""
+
+    def one(line: str) -> str:
+        if f'"metric":"http_req_{part}"' not in line or '"Point"' not in line:
+            return line
+        point = json.loads(line)
+        point["data"]["value"] = round(change(point["data"]["value"]), 6)
+        return json.dumps(point, separators=(",", ":"))
+
+    return points(lambda found: [one(line) for line in found])
+
+
+def shorter(by_ms: float) -> Change:
+    """Say that iterations took so much less."""
+
+    def one(line: str) -> str:
+        if '"metric":"iteration_duration"' not in line or '"Point"' not in line:
+            return line
+        point = json.loads(line)
+        point["data"]["value"] = round(point["data"]["value"] - by_ms, 6)
+        return json.dumps(point, separators=(",", ":"))
+
+    return points(lambda found: [one(line) for line in found])
 
 
 SMOKE = {"purpose": "smoke"}
@@ -74,7 +104,19 @@ CASES = [
     Case("LS05", "no request", "not-applicable", NO_REQUESTS),
     Case("LS05", "no points", "unknown", NO_POINTS),
     Case("LS11", "possible", "pass", HEALTHY),
-    Case("LS11", "a negative duration", "fail:invalid", NEGATIVE, ("api",), "negative duration"),
+    Case("LS11", "a negative duration", "fail:invalid", NEGATIVE, ("", "api"), "negative duration"),
+    Case("LS11", "a negative part", "fail:invalid", world(change=parts("sending", lambda v: v - 0.5)), ("",), "http_req_sending are negative"),
+    Case("LS11", "parts that are 1 ms short", "pass", world(change=parts("waiting", lambda v: v - 1.0))),
+    Case("LS11", "parts that are 1.1 ms short", "fail:invalid", world(change=parts("waiting", lambda v: v - 1.1)), ("",), "not sending + waiting + receiving, by up to 1.1 ms"),
+    Case("LS11", "a part that is not recorded", "pass", world(change=points(lambda found: [x for x in found if "http_req_waiting" not in x]))),
+    Case("LS11", "all take 0 ms", "fail:invalid", world(Scenario(duration_s=10, answer=always(0.0))), ("",), "took 0 ms"),
+    # Iterations of 20.2 to 26.2 ms, said to be 2 ms shorter: the longest is still longer than most requests.
+    Case("LS11", "iterations shorter than their requests", "fail:invalid", world(Scenario(duration_s=10, starts_s=slots(100, 10)), change=shorter(2.0)), ("api", "api"), "iterations that make one each only"),
+    Case("LS10", "latencies differ", "pass", HEALTHY),
+    Case("LS10", "all alike", "fail:warning", world(Scenario(duration_s=10, answer=always(20.0))), ("api",), "all 1,000 requests took 20 ms"),
+    Case("LS10", "on a grid of 15.6 ms", "fail:warning", world(Scenario(duration_s=10, answer=lambda i, s: Answer(15.625 * (1 + i % 3)))), ("api",), "whole multiple"),
+    Case("LS10", "94 % on that grid", "pass", world(Scenario(duration_s=10, answer=lambda i, s: Answer(15.625 * (1 + i % 3) if i % 50 > 2 else 22.0)))),
+    Case("LS10", "99 requests", "not-applicable", world(Scenario(rate=9, duration_s=11, answer=always(20.0)))),
     Case("LS11", "1 ms above the longest iteration", "pass", beside(51.0)),
     Case("LS11", "1.1 ms above the longest iteration", "fail:invalid", beside(51.1), ("api",), "longest iteration"),
     Case("LS11", "longer than an iteration, some were cut off", "pass", beside(51.1, starts_s=slots(100, 10)[:999], interrupted_s=[10.0])),

@@ -304,6 +304,9 @@ MOVES = [
     Move("LS05.least_ms", HEALTHY, "pass", (21, "fail:invalid")),
     # 100 ms and 25 ms of waiting for a connection, all alike.
     Move("LS08.ratio", world(Scenario(duration_s=10, answer=lambda i, s: Answer(100.0, blocked_ms=25.0))), "fail:warning", (1.3, "pass"), (1.1, "fail:warning")),
+    Move("LS10.on_grid", world(Scenario(duration_s=10, answer=lambda i, s: Answer(15.625 * (1 + i % 3) if i % 50 > 2 else 22.0))), "pass", (0.99, "pass"), (0.9, "fail:warning")),
+    Move("LS10.least_requests", world(Scenario(duration_s=10, answer=always(20.0))), "fail:warning", (1001, "not-applicable"), (10, "fail:warning")),
+    Move("LS11.parts_ms", world(change=latency.parts("waiting", lambda v: v - 1.1)), "fail:invalid", (1.2, "pass"), (0.5, "fail:invalid")),
     Move("LS11.iteration_slack_ms", latency.beside(52.0), "fail:invalid", (3, "pass"), (0.5, "fail:invalid")),
     # 12 s; from the first start to the last stamp are 10.04 s.
     Move("LS11.evidence_slack_ms", latency.LONG, "fail:invalid says the whole run", (2000, "fail:invalid says the longest iteration"), (500, "fail:invalid says the whole run")),
