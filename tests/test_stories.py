@@ -46,7 +46,7 @@ STORIES = [
         "open_healthy",
         "65s",
         "NOT PROVEN",
-        warns={"LS01"},
+        warns={"LS01", "SS06"},
         unknown={"SS08"},
         figures={"test_duration": 5.0, "planned": 1500},
     ),

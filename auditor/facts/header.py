@@ -240,7 +240,7 @@ def _requests_started(store: FactStore, plan: Plan, scenario: str | None) -> int
         own, course = requests.by_generator.get(key.generator), timeline.keys[key]
         if own is not None and course.window_s > 0:
             inside = own.of(key.scenario) & course.inside(own.start_ns, slack_ns=NS_PER_MS)
-            started += int((inside & (own.start_ns < course.to_ns + NS_PER_MS + course.slack_ns)).sum())
+            started += int((inside & (own.start_ns < course.to_ns + course.slack_ns)).sum())
     return started
 
 

@@ -13,6 +13,9 @@ How it is computed
     interrupted demand there is 1 % or more of the demand offered there. Offered = slots × requests per
     iteration, or the requests made where there is no schedule. Drops up to maxVUs − preAllocatedVUs are not
     counted: each VU that k6 allocates while running costs one start.
+    A warning, if the p95 of the successful requests of an excluded part is more than twice that of the window
+    (from 72 requests each), or if more than a fifth of the hold (end of the ramp-up to the end of the plan) is
+    excluded as warm-up after the ramp-up; both p95 are said.
 
 How to fix it
     Shorten the warm-up to the end of the ramp-up, so that the incident counts; or fix the incident and run
@@ -22,11 +25,17 @@ When it is wrong
     If the warm-up is expected to fail (a cold start that the test is to leave out): waive it with that reason.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
+
 from auditor.api import (
     FINE_STAMP_FIX,
+    MINIMUM_N,
+    NS_PER_MS,
     STALL_LIMITS,
     Accounting,
     CountSources,
@@ -48,6 +57,7 @@ from auditor.api import (
     Stalls,
     Timeline,
     Unknown,
+    milliseconds,
     percent,
     seconds,
 )
@@ -65,6 +75,8 @@ RULE = Rule(
             "share of the demand offered there",
             "own: one lost start in a hundred is load lost",
         ),
+        Limit("slow", 2, "times the window's p95", "own: a cold cache is gone by the end of a warm-up"),
+        Limit("hold_share", 0.2, "share of the hold", "own: what is excluded is to be the smaller part"),
     ),
     uses=STALL_LIMITS,
     references=("semantics §3", "semantics §5"),
@@ -138,6 +150,8 @@ def check(
                         evidence=files,
                         scope=Scope(key.generator, key.scenario),
                     )
+            for finding in weighed(key, one, timeline, requests, part, limits):
+                yield replace(finding, evidence=files)
             population = latency.by_scenario.get(key.scenario) if latency is not None else None
             each = Fraction((population.requests_per_iteration if population is not None else None) or 1)
             offered, dropped, failed = _lost(key, one, timeline, iterations, requests, part, each)
@@ -177,6 +191,51 @@ class _Part(NamedTuple):
             f"{how}, so that it counts; or fix the cause and run again; or waive SS06 with the reason why it "
             "does not matter"
         )
+
+
+def weighed(
+    key: Key, one: KeyPlan, timeline: Timeline, requests: Requests, part: _Part, limits: Limits
+) -> Iterator[Finding]:
+    """An excluded part that was much slower than what is reported, or that takes much of the hold."""
+    there, here = _p95(key, timeline, requests, part)
+    length_s, hold_s = part.to_s - part.from_s, (one.duration_s or Fraction(0)) - part.from_s
+    most_s = hold_s * limits.exact("hold_share")
+    known = there is not None and here is not None
+    words = f"p95 was {there:,.4g} ms in it; in the window it is {here:,.4g} ms" if known else ""
+    scope = Scope(key.generator, key.scenario)
+    if there is not None and here is not None and there > limits["slow"] * here:
+        yield Finding(
+            message=f"{key}: {part} were slow: {words}",
+            fix=part.fix,
+            observed=milliseconds(there),
+            limit=milliseconds(limits["slow"] * here),
+            scope=scope,
+            severity="warning",
+        )
+    elif part.declared_as == "--warmup" and hold_s > 0 and length_s > most_s:
+        yield Finding(
+            message=f"{key}: {part} are {float(length_s):g} s after the ramp-up, of a hold of "
+            f"{float(hold_s):g} s" + (f"; {words}" if words else ""),
+            fix=f"declare at most --warmup {float(part.from_s + most_s):g}s, or hold the load longer",
+            observed=seconds(float(length_s)),
+            limit=seconds(float(most_s)),
+            scope=scope,
+            severity="warning",
+        )
+
+
+def _p95(key: Key, timeline: Timeline, requests: Requests, part: _Part) -> tuple[float | None, float | None]:
+    """p95 of the successful requests of the part and of the window, ms; None below the least n of a p95."""
+    clock, own = timeline.keys[key], requests.by_generator.get(key.generator)
+    if own is None or clock.window_s <= 0:
+        return None, None
+    good = own.of(key.scenario) & ~own.failed
+    low, high = clock.at_ns(part.from_s) + clock.slack_ns, clock.at_ns(part.to_s) - clock.slack_ns
+    there = own.duration_ms[good & (own.start_ns >= low) & (own.start_ns < high)]
+    here = own.duration_ms[good & clock.inside(own.start_ns, slack_ns=NS_PER_MS)]
+    if min(len(there), len(here)) < MINIMUM_N["p95"]:
+        return None, None
+    return float(np.percentile(there, 95)), float(np.percentile(here, 95))
 
 
 def _lost(

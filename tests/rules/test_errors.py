@@ -164,6 +164,12 @@ CASES = [
     Case("ER06", "answers of 500", "pass", failing(100)),
     Case("ER06", "no request", "not-applicable", NO_REQUESTS),
     # 0.1 % of 1,000 iterations is 1.
+    # 10 of 1,000 is 1 %, the limit.
+    Case("ER02", "no error is expected", "pass", HEALTHY),
+    Case("ER02", "10 of 1,000 expected 404", "pass", world(Scenario(duration_s=10, answer=fails(10, status="404", failed=False)))),
+    Case("ER02", "11 of 1,000 expected 404", "fail:warning", world(Scenario(duration_s=10, answer=fails(11, status="404", failed=False))), ("",), "11 of 1,000 requests that count as successes (1.10 %)"),
+    Case("ER02", "404 that failed", "pass", world(Scenario(duration_s=10, answer=fails(11, status="404")))),
+    Case("ER02", "another protocol", "not-applicable", NO_REQUESTS),
     Case("ER11", "an empty log", "pass", HEALTHY),
     Case("ER11", "an empty log, 1 of 1,000 iterations without a request", "pass", without_requests(1)),
     Case("ER11", "an empty log, 2 of 1,000 iterations without a request", "unknown", without_requests(2), says="log.txt is empty, and 2 of 1,000"),
