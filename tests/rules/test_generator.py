@@ -170,7 +170,7 @@ CASES = [
     Case("GH04", "while as many were dropped as VUs were allocated", "fail:warning", core(first_ten, starts_s=KEPT, drops_s=DROP_AT, pre_allocated_vus=98, max_vus=100)),
     Case("GH04", "while one more was dropped than VUs were allocated", "fail:invalid", core(first_ten, starts_s=KEPT, drops_s=DROP_AT, pre_allocated_vus=99, max_vus=100)),
     Case("GH04", "drops at another time", "fail:warning", core(first_ten, starts_s=LATE_KEPT, drops_s=[25.0, 26.0])),
-    Case("GH04", "while starts were forgotten", "fail:invalid", core(first_ten, starts_s=FOUR_SILENT), ("",), "4 starts"),
+    Case("GH04", "while starts were forgotten", "fail:invalid", core(first_ten, starts_s=FOUR_SILENT), ("",), "4 silently lost starts of api"),
     Case("GH04", "no figures per core", "not-applicable", HEALTHY),
     Case("GH04", "no metrics", "unknown", NO_HOST),
     Case("GH06", "90 %", "pass", world(IDLE, memory_percent=90.0)),
