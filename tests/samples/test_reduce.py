@@ -18,8 +18,9 @@ from auditor.samples.reduce import Reduced, SampleReducer
 from auditor.samples.spill import Spill
 from auditor.units import NS_PER_S
 
-METRICS = ["http_req_duration", "http_req_blocked", "iterations", "data_sent", "mine", "limited"]
+METRICS = ["http_req_duration", "http_req_blocked", "iterations", "data_received", "mine", "limited"]
 KEPT = {"http_req_duration", "http_req_blocked", "iterations", "limited"}
+SUMMED = {"data_received"}
 Row = tuple[int, int, float, int]
 
 rows = st.lists(
@@ -79,6 +80,9 @@ def check(found: GeneratorSamples, every: list[Row]) -> None:
     )
     counted = Counter((found.metrics.index(METRICS[r[0]]), r[3]) for r in every)
     assert list(series) == [(*pair, n) for pair, n in sorted(counted.items())]
+    most = reduce.MOST_BYTES
+    received = [round(min(max(r[2], -most), most)) for r in every if METRICS[r[0]] == "data_received"]
+    assert found.bytes_of == ({"data_received": sum(received)} if received else {})
     seconds = sorted({r[1] // NS_PER_S for r in every})
     by_second = [[r[1] for r in every if r[1] // NS_PER_S == s] for s in seconds]
     assert found.second_first_ns.tolist() == [min(stamps) for stamps in by_second]
@@ -127,7 +131,7 @@ def test_batches_of_one_metric(every: list[Row], size: int, shared: bool, memory
             reducer.add(of_one_metric(metric, *arrays, one.value, asked))
     found = merged(reducer.result(PartReport()))
     check(found, [(metric, *row[1:]) for row in every for metric in range(len(METRICS))])
-    assert {METRICS[metric] for metric in asked} <= KEPT
+    assert {METRICS[metric] for metric in asked} <= KEPT | SUMMED
 
 
 def test_batches_of_one_metric_whose_tag_sets_grow_beyond_two_bytes() -> None:
