@@ -104,7 +104,7 @@ class Remote(ProxyUPath):
     @property
     def parent(self) -> Remote:
         head = posixpath.dirname(self._key)
-        is_top = head.endswith(":/") if self._on_the_web else not head.strip("/")
+        is_top = "://" not in head if self._on_the_web else not head.strip("/")
         return self if is_top else self._at_key(head)
 
     @property

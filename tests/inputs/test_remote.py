@@ -28,6 +28,7 @@ from moto.server import ThreadedMotoServer
 from s3fs import S3FileSystem
 
 from auditor.errors import AuditError
+from auditor.ingest.bundle import names_of
 from auditor.inputs import remote
 from auditor.inputs.locations import resolve
 from tests import command
@@ -447,3 +448,19 @@ def test_nothing_shows_the_credentials_of_a_url(web: str, tmp_path: Path) -> Non
     everything = as_text.stdout + as_json.stdout + as_json.stderr + written.stderr + report.read_text()
     assert PASSWORD not in everything
     assert SIGNATURE not in everything
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize(
+    ("urls", "names"),
+    [
+        (("http://one/runs/gen-1", "http://one/runs/gen-2"), ["gen-1", "gen-2"]),
+        (("http://one/a/out", "http://one/b/out?x=1"), ["a/out", "b/out"]),
+        (("https://one/runs/gen", "https://two/runs/gen"), ["one/runs/gen", "two/runs/gen"]),
+        (("s3://runs/a/out/", "s3://runs/b/out"), ["a/out", "b/out"]),
+        (("memory://a/out", "memory://b/out"), ["a/out", "b/out"]),
+    ],
+)
+def test_generators_behind_urls_are_told_apart(urls: tuple[str, ...], names: list[str]) -> None:
+    """By as much of the URL as that takes; the places above a URL end at its host or bucket."""
+    assert names_of([remote.Remote.at(url) for url in urls]) == names
