@@ -58,7 +58,7 @@ from auditor.facts.statements import Said, Statement, Statements, ThresholdMarks
 from auditor.facts.store import Unknown
 from auditor.facts.thresholds import DropBudget, Threshold, Thresholds, evaluate_summary, marks_of
 from auditor.facts.throttle import HeldBack, Throttle
-from auditor.facts.timeline import CROSSED_CODE, GeneratorEnd, KeyTimeline, Timeline
+from auditor.facts.timeline import GeneratorEnd, KeyTimeline, Timeline
 from auditor.facts.vu_pools import VUS_RESERVE, VuPool, VuPools
 from auditor.facts.vutime import VuTime
 from auditor.fields import DECIDING, FIELDS, LABEL_OF, MINIMUM_N, PERCENTILE_FIELDS, PERCENTILES, SUMMARY_KEYS
@@ -67,7 +67,6 @@ from auditor.units import NS_PER_MS, NS_PER_S
 
 __all__ = [
     "CORE_SPAN_S",
-    "CROSSED_CODE",
     "DECIDING",
     "FIELDS",
     "FINE_STAMP_FIX",

@@ -12,7 +12,7 @@ How it is computed
     started: more than 0.1 % is invalid. The script's own fail() is no exception (ER15). A log that exists is
     evidence of none, even if it is empty; one of another run, or with lines that cannot be read, is not. Nor
     is an empty one if more than 0.1 % of the completed iterations of a scenario have no request while others
-    have, or if the console or the exit code says that a threshold was crossed, which k6 logs.
+    have, or if the console shows a crossed threshold, which k6 logs.
     Without a log: if the requests per completed iteration of each scenario are a whole number within 0.1 %, no
     iteration was cut short and it passes; else it is unknown.
 
@@ -30,7 +30,6 @@ When it is wrong
 from fractions import Fraction
 
 from auditor.api import (
-    CROSSED_CODE,
     Accounting,
     Declared,
     Evidence,
@@ -99,8 +98,6 @@ def _doubt_of_empty(
     """What contradicts an empty log; empty if nothing does, or if it has lines."""
     if generator.log is None or generator.log.lines:
         return ""
-    if generator.exit_code is not None and generator.exit_code.code == CROSSED_CODE:
-        return f"{generator.exit_code.path} is {CROSSED_CODE}: k6 logs which thresholds were crossed"
     console = generator.console
     if console is not None and any(one.passed is False for one in console.thresholds):
         return f"{console.path} shows a crossed threshold, which k6 logs"

@@ -14,7 +14,8 @@ How it is computed
     the clock, a module of one's own), or where a protocol's time is not recorded (WebSocket sessions, gRPC
     streams, browser). It is invalid where the script was read and cannot wait, and the request starts of the
     process, counted second by second, stay within 1 % (or one request) of one constant below the demand for
-    10 s or more; demand = iterations started × requests per iteration.
+    10 s or more; demand = iterations started × requests per iteration. Stamps coarser than 10 ms leave that
+    open.
 
 How to fix it
     Remove `--rps` and K6_RPS: the scenario's rate alone sets the load. Remove a sleep at the end of an
@@ -41,6 +42,7 @@ from auditor.api import (
     Throttle,
     clock,
     milliseconds,
+    require_fine_stamps,
     script_of,
 )
 
@@ -81,6 +83,8 @@ def check(
         left_ms = one.iteration_ms - one.requests_ms - slept_ms
         if left_ms <= max(limits["share"] * one.iteration_ms, limits["least_ms"]):
             continue
+        if script is not None and not script.may_wait:
+            require_fine_stamps(samples)  # without them nothing tells whether requests were held back
         held = throttle.by_generator.get(key.generator) if throttle is not None else None
         sure = held is not None and script is not None and not script.may_wait
         words = "think time or a throttle?"

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from auditor.engine.audit import Audit
@@ -15,10 +17,10 @@ from tests.rules.cases import World, slots, world
 from tests.rules.cases import points as change_points
 
 
-def without(*metrics: str, console: bool = True, **scenario: object) -> World:
+def without(*metrics: str, console: bool = True, **scenario: Any) -> World:
     gone = [f'"metric":"{metric}"' for metric in metrics]
     change = change_points(lambda lines: [x for x in lines if not any(one in x for one in gone)])
-    return world(Scenario(**{"duration_s": 10, **scenario}), change=change, console=console)  # type: ignore[arg-type]
+    return world(Scenario(**{"duration_s": 10, **scenario}), change=change, console=console)
 
 
 def account(result: Audit) -> Account:
@@ -41,8 +43,10 @@ def test_starts_are_unknown_without_durations(tmp_path_factory: pytest.TempPathF
         assert result.verdict == "NOT PROVEN"
 
 
-def test_interrupted_iterations_are_the_consoles_without_bytes(tmp_path_factory: pytest.TempPathFactory) -> None:
-    cut = {"starts_s": slots(100, 10)[:997], "interrupted_s": [10.0] * 3}
+def test_interrupted_iterations_are_the_consoles_without_bytes(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    cut: dict[str, Any] = {"starts_s": slots(100, 10)[:997], "interrupted_s": [10.0] * 3}
     assert account(without("data_sent", "data_received", **cut).audited(tmp_path_factory)).interrupted == 3
     alone = without("data_sent", "data_received", console=False, **cut).audited(tmp_path_factory)
     why = alone.facts.why_not(Accounting)
@@ -60,7 +64,11 @@ def test_no_drop_in_a_filtered_file_proves_nothing(tmp_path_factory: pytest.Temp
     assert account(told).drops_known
 
 
-def test_iterations_that_were_all_cut_off_are_not_filtered_out(tmp_path_factory: pytest.TempPathFactory) -> None:
-    run = world(Scenario(duration_s=10, rate=1, starts_s=[], interrupted_s=[9.9] * 5), end_s=10.5, exit_code=105)
+def test_iterations_that_were_all_cut_off_are_not_filtered_out(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    run = world(
+        Scenario(duration_s=10, rate=1, starts_s=[], interrupted_s=[9.9] * 5), end_s=10.5, exit_code=105
+    )
     found = account(run.audited(tmp_path_factory))
     assert (found.completed, found.interrupted) == (0, 5)
