@@ -139,12 +139,23 @@ class Blocks:
                 if buffer is not None:
                     self._free.put(buffer)
             ended = True
-            self._ready.put(None)  # for the next reader
         finally:
             if not ended:
                 self._stop.set()
                 if self._thread is not None:
                     self._thread.join()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Tell the next reader that nothing follows. The thread has ended: nothing else can come.
+
+        After a reader that gave up, a block may still lie in the queue: whoever took it would wait for ever.
+        """
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._ready.get_nowait()
+        with contextlib.suppress(queue.Full):  # another reader has told it
+            self._ready.put_nowait(None)
 
     # --- in the thread -----------------------------------------------------------------------------------
 
@@ -162,9 +173,7 @@ class Blocks:
             with contextlib.suppress(queue.Full):
                 self._ready.put(item, timeout=0.1)
                 return True
-        with contextlib.suppress(queue.Full):
-            self._ready.put_nowait(None)  # whoever still waits is let go
-        return False
+        return False  # who stopped it lets go whoever still waits
 
     def _give(self, first: bytes, data: memoryview, buffer: bytearray | None, *, tail: bool = False) -> None:
         if not self._put((Block(self._index, first, data, tail), buffer)):

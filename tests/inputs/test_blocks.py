@@ -102,6 +102,27 @@ def test_a_reader_that_stops_early_leaves_no_thread(tmp_path: Path, monkeypatch:
     assert "read points" not in {thread.name for thread in threading.enumerate()}
 
 
+def test_a_reader_that_fails_beside_a_waiting_block_lets_the_others_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three readers; one gives up while a block lies ready, another takes that block, the third finds nothing."""
+    path = tmp_path / "file"
+    path.write_bytes(b"line\n" * 10_000)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
+    file = Blocks(path)
+    first = iter(file)
+    next(first)
+    while not file._ready.full():
+        pass
+    first.close()  # type: ignore[attr-defined]  # as an error in its loop does
+    others = [threading.Thread(target=lambda: list(file), daemon=True) for _ in range(2)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join(5)
+        assert not other.is_alive()
+
+
 def test_damage_is_said_and_the_digest_is_of_the_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     packed = gzip.compress(b"".join(b"line %d\n" % (i * i) for i in range(10_000)))

@@ -463,4 +463,5 @@ def test_nothing_shows_the_credentials_of_a_url(web: str, tmp_path: Path) -> Non
 )
 def test_generators_behind_urls_are_told_apart(urls: tuple[str, ...], names: list[str]) -> None:
     """By as much of the URL as that takes; the places above a URL end at its host or bucket."""
-    assert names_of([remote.Remote.at(url) for url in urls]) == names
+    places: list[Any] = [remote.Remote.at(url) for url in urls]
+    assert names_of(places) == names
